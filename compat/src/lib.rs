@@ -1,0 +1,1 @@
+//! Helpers of the black-box tests; see `tests/`.

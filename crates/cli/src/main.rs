@@ -1,0 +1,2 @@
+//! The Highwater binary.
+fn main() {}

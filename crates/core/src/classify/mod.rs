@@ -1,0 +1,5 @@
+//! What an answer means.
+
+mod class;
+
+pub use class::{Class, Verdict};

@@ -1,0 +1,14 @@
+//! JSON-RPC 2.0 on bytes: what a caller asks, what an endpoint answers, and how an answer is put
+//! together, without re-encoding anything.
+//!
+//! Requests and replies are parsed borrowing from the body they came in. Ids, params, results and
+//! errors stay the bytes they were (G-1, G-2): an answer is the caller's id token spliced to the
+//! endpoint's result bytes.
+
+mod envelope;
+mod reply;
+mod write;
+
+pub use envelope::{parse, Call, Fault, FaultKind, Id, Limits, Message, Params};
+pub use reply::{parse_batch_reply, parse_reply, BadReply, Reply, ReplyError};
+pub use write::{write_error, write_request, write_result, RpcError};

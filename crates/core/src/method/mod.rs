@@ -1,0 +1,7 @@
+//! What may be done with a method.
+//!
+//! The table is generated at build time from `data/methods.csv`.
+
+mod descriptor;
+
+pub use descriptor::{lookup, Descriptor, Failover, Lane};

@@ -1,0 +1,96 @@
+//! The state of the endpoints of one chain.
+//!
+//! One router per chain, behind one lock that is held for nanoseconds and never across an await.
+//! Its methods are the only way to change what is known of an endpoint.
+
+use crate::{ChainId, EndpointId};
+
+/// What is known about the chain that an endpoint serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Identity {
+    /// Nobody asked yet, or the last check failed without telling.
+    Unchecked,
+    /// It serves the expected chain.
+    Verified,
+    /// It serves another chain: no call goes there until its URL changes.
+    Quarantined {
+        /// The id it answered.
+        found: ChainId,
+    },
+}
+
+/// The endpoints of one chain, in the order of the configuration.
+#[derive(Debug)]
+pub struct Router {
+    expected: Option<ChainId>,
+    endpoints: Vec<EndpointState>,
+}
+
+#[derive(Clone, Debug)]
+struct EndpointState {
+    identity: Identity,
+}
+
+impl Router {
+    /// A router over `count` endpoints, none of them checked. Without an expected chain id the
+    /// first endpoint that answers its check sets it.
+    #[must_use]
+    pub fn new(expected: Option<ChainId>, count: usize) -> Self {
+        Self {
+            expected,
+            endpoints: vec![EndpointState { identity: Identity::Unchecked }; count],
+        }
+    }
+
+    /// The chain that all endpoints must serve, once known.
+    #[must_use]
+    pub const fn chain(&self) -> Option<ChainId> {
+        self.expected
+    }
+
+    /// Number of endpoints.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.endpoints.len()
+    }
+
+    /// Whether there is no endpoint at all.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.endpoints.is_empty()
+    }
+
+    /// All endpoints in order.
+    pub fn ids(&self) -> impl Iterator<Item = EndpointId> + use<> {
+        let count = u16::try_from(self.endpoints.len()).unwrap_or(u16::MAX);
+        (0..count).map(EndpointId)
+    }
+
+    /// What is known about an endpoint's chain.
+    #[must_use]
+    pub fn identity(&self, endpoint: EndpointId) -> Identity {
+        self.endpoints
+            .get(endpoint.index())
+            .map_or(Identity::Unchecked, |e| e.identity)
+    }
+
+    /// Records the id that an endpoint answered to its check. A quarantine is never lifted
+    /// by a later answer; `0` is "not ready", never a wrong id.
+    pub fn on_chain_id(&mut self, endpoint: EndpointId, found: ChainId) -> Identity {
+        if found.0 != 0 && self.expected.is_none() {
+            self.expected = Some(found);
+        }
+        let expected = self.expected;
+        let Some(state) = self.endpoints.get_mut(endpoint.index()) else {
+            return Identity::Unchecked;
+        };
+        if let (Identity::Unchecked | Identity::Verified, true) = (state.identity, found.0 != 0) {
+            state.identity = if expected == Some(found) {
+                Identity::Verified
+            } else {
+                Identity::Quarantined { found }
+            };
+        }
+        state.identity
+    }
+}

@@ -1,0 +1,8 @@
+//! The configuration: from a file or from URLs to checked [`Settings`].
+
+mod settings;
+
+pub use settings::{
+    AdminSettings, ChainSettings, EndpointSettings, KeySettings, LogFormat, LogSettings,
+    MethodRules, ServerSettings, Settings, WritePolicy,
+};

@@ -1,0 +1,176 @@
+//! The configuration after all checks: what the rest of the gateway runs on.
+
+use highwater::SecretUrl;
+use highwater_core::ChainId;
+use std::{net::SocketAddr, time::Duration};
+
+/// Everything, checked.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// `[server]`.
+    pub server: ServerSettings,
+    /// `[admin]`.
+    pub admin: AdminSettings,
+    /// `[chains.NAME]`, in the order of the file.
+    pub chains: Vec<ChainSettings>,
+    /// `[[keys]]`.
+    pub keys: Vec<KeySettings>,
+    /// `[log]`.
+    pub log: LogSettings,
+}
+
+/// `[server]`: the RPC listener and what it accepts.
+#[derive(Clone, Debug)]
+pub struct ServerSettings {
+    /// Where to listen. Default `127.0.0.1:4545`.
+    pub listen: SocketAddr,
+    /// Worker threads, one runtime each. Default: the cores this process may use.
+    pub workers: usize,
+    /// Host names accepted beyond loopback names and the listener's own address; lower case.
+    pub allowed_hosts: Vec<String>,
+    /// Origins accepted, as `scheme://host[:port]`; `*` accepts all.
+    pub allowed_origins: Vec<String>,
+    /// Largest request body, inflated. Default 5 MiB.
+    pub max_body: usize,
+    /// Most elements in a batch. Default 100.
+    pub max_batch: usize,
+    /// Most bytes in the answer to a batch. Default 25 MB.
+    pub max_batch_response: usize,
+    /// Calls in flight over the whole gateway; past it a fast 429. Default 10,000.
+    pub max_in_flight: usize,
+    /// Connections open at once. Default 10,000.
+    pub max_connections: usize,
+    /// Whole-call deadline. Default 9 s.
+    pub deadline: Duration,
+    /// Longest wait for the head of a request. Default 10 s.
+    pub header_timeout: Duration,
+    /// Longest wait for its body. Default 30 s.
+    pub body_timeout: Duration,
+    /// On SIGTERM: how long `/readyz` says no while calls are still taken. Default 2 s.
+    pub drain_delay: Duration,
+    /// After that: how long calls in flight may take. Default 30 s.
+    pub drain_timeout: Duration,
+    /// Whether a request without `jsonrpc` is refused. Default false.
+    pub strict: bool,
+    /// Whether responses carry `X-Highwater-*`. Default false.
+    pub response_headers: bool,
+    /// Exit with 69 when no endpoint answers at start. Default false.
+    pub require_ready: bool,
+    /// Methods allowed or denied for everybody.
+    pub methods: MethodRules,
+}
+
+/// `[admin]`: health details; never on the RPC listener.
+#[derive(Clone, Debug)]
+pub struct AdminSettings {
+    /// Where to listen; `None` is off. Default `127.0.0.1:4546`.
+    pub listen: Option<SocketAddr>,
+    /// Bearer token; required when the listener is not on loopback.
+    pub token: Option<Secret>,
+}
+
+/// A credential: no `Debug`, no `Display`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Takes a credential in.
+    #[must_use]
+    pub const fn new(text: String) -> Self {
+        Self(text)
+    }
+
+    /// The credential itself, for comparing.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+/// Allow and deny lists of method names; `*` at the end matches any rest; case is folded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MethodRules {
+    /// Names or prefixes allowed, beyond what is on by default. In a key: the only ones allowed,
+    /// unless empty.
+    pub allow: Vec<String>,
+    /// Names or prefixes denied; wins over `allow`.
+    pub deny: Vec<String>,
+}
+
+/// `[chains.NAME]`.
+#[derive(Clone, Debug)]
+pub struct ChainSettings {
+    /// The name in the configuration, lower case: a path segment.
+    pub name: String,
+    /// Further path segments for the same chain.
+    pub aliases: Vec<String>,
+    /// The chain id; `None` (only for `serve URL …`) reads it from the endpoints.
+    pub id: Option<ChainId>,
+    /// The endpoints in order of preference.
+    pub endpoints: Vec<EndpointSettings>,
+    /// Longest time for one attempt. Default 5 s.
+    pub timeout: Duration,
+    /// What may happen to a raw transaction whose fate is open.
+    pub writes: WritePolicy,
+    /// Whether endpoints are asked for their chain id before their first call. Default true.
+    pub verify_chain_id: bool,
+    /// Largest answer of an endpoint, inflated. Default 32 MiB.
+    pub max_reply: usize,
+}
+
+/// R-35; the part that exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WritePolicy {
+    /// At most one endpoint whose acceptance is not disproven.
+    Once,
+}
+
+/// `[[chains.NAME.endpoints]]`.
+#[derive(Clone, Debug)]
+pub struct EndpointSettings {
+    /// Unique in its chain.
+    pub label: String,
+    /// The URL.
+    pub url: SecretUrl,
+}
+
+/// `[[keys]]`.
+#[derive(Clone, Debug)]
+pub struct KeySettings {
+    /// Shown in logs and metrics.
+    pub name: String,
+    /// SHA-256 of the key.
+    pub hash: [u8; 32],
+    /// Methods.
+    pub methods: MethodRules,
+    /// Origins that may use it; empty: any that the server accepts.
+    pub origins: Vec<String>,
+    /// Chains by name; empty: all.
+    pub chains: Vec<String>,
+}
+
+/// `[log]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogSettings {
+    /// How lines look.
+    pub format: LogFormat,
+    /// `error`, `warn`, `info`, `debug`, `trace`, or a filter. Default `info`.
+    pub level: String,
+}
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// Text on a terminal, JSON otherwise.
+    Auto,
+    /// Text.
+    Text,
+    /// JSON lines.
+    Json,
+}

@@ -1,0 +1,45 @@
+//! One endpoint as the caller describes it.
+
+use crate::{upstream::Upstream, SecretUrl};
+use std::{fmt, sync::Arc};
+
+/// One endpoint of a pool.
+#[derive(Clone)]
+pub struct Endpoint {
+    pub(crate) label: Option<String>,
+    pub(crate) transport: Transport,
+}
+
+#[derive(Clone)]
+pub(crate) enum Transport {
+    Url(SecretUrl),
+    Custom(Arc<dyn Upstream>),
+}
+
+impl Endpoint {
+    /// An endpoint at an `http(s)` URL. Its label is the host name unless [`Endpoint::label`] says
+    /// otherwise.
+    #[must_use]
+    pub const fn url(url: SecretUrl) -> Self {
+        Self { label: None, transport: Transport::Url(url) }
+    }
+
+    /// An endpoint behind a transport of the caller's own.
+    #[must_use]
+    pub fn upstream(label: impl Into<String>, upstream: Arc<dyn Upstream>) -> Self {
+        Self { label: Some(label.into()), transport: Transport::Custom(upstream) }
+    }
+
+    /// Sets the label, unique in its pool; the only name under which the endpoint is shown.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint").field("label", &self.label).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,44 @@
+//! Why a call has no answer.
+
+use highwater_core::{classify::Class, ChainId};
+
+/// One entry of the aggregate error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    /// Label of the endpoint.
+    pub endpoint: String,
+    /// What its failure was.
+    pub class: Class,
+}
+
+/// A call that no endpoint answered. An endpoint's own error is an [`Answer`](crate::Answer), not
+/// an `Error`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// Every endpoint that may serve the call failed without a JSON-RPC answer.
+    #[error("all endpoints failed")]
+    AllEndpointsFailed {
+        /// In order.
+        attempts: Vec<Attempt>,
+    },
+    /// The deadline passed first.
+    #[error("deadline exceeded")]
+    DeadlineExceeded {
+        /// What failed until then.
+        attempts: Vec<Attempt>,
+    },
+    /// Every endpoint serves another chain.
+    #[error("every endpoint serves another chain than {expected}")]
+    ChainMismatch {
+        /// The chain that was expected.
+        expected: ChainId,
+        /// Label and chain id of each.
+        found: Vec<(String, ChainId)>,
+    },
+    /// No endpoint may serve this method.
+    #[error("no endpoint for this method")]
+    NoEndpoint,
+    /// The pool was closed.
+    #[error("the pool is closed")]
+    Closed,
+}

@@ -1,0 +1,1 @@
+//! Probes and ranks public endpoint lists.
