@@ -38,7 +38,12 @@ impl Router {
     pub fn new(expected: Option<ChainId>, count: usize) -> Self {
         Self {
             expected,
-            endpoints: vec![EndpointState { identity: Identity::Unchecked }; count],
+            endpoints: vec![
+                EndpointState {
+                    identity: Identity::Unchecked
+                };
+                count
+            ],
         }
     }
 

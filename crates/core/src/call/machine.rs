@@ -2,10 +2,10 @@
 
 use super::{Delivery, Plan, Settled};
 use crate::{
+    AttemptId, EndpointId, Now,
     classify::Class,
     method::Failover,
     router::{Identity, Router},
-    AttemptId, EndpointId, Now,
 };
 use smallvec::SmallVec;
 use std::time::{Duration, Instant};
@@ -146,7 +146,11 @@ impl Machine {
                     let attempt = AttemptId(self.attempts);
                     self.attempts += 1;
                     self.state = State::Running(endpoint, attempt);
-                    return Action::Send { endpoint, attempt, timeout };
+                    return Action::Send {
+                        endpoint,
+                        attempt,
+                        timeout,
+                    };
                 }
             }
         }
@@ -167,7 +171,11 @@ impl Machine {
             return;
         }
         if let Some(class) = class {
-            self.reports.push(Report { endpoint, attempt: None, class });
+            self.reports.push(Report {
+                endpoint,
+                attempt: None,
+                class,
+            });
             self.next += 1;
         }
         self.state = State::Pick;
@@ -175,7 +183,9 @@ impl Machine {
 
     /// An attempt ended.
     pub fn on_settled(&mut self, attempt: AttemptId, settled: &Settled) {
-        let State::Running(endpoint, running) = self.state else { return };
+        let State::Running(endpoint, running) = self.state else {
+            return;
+        };
         if running != attempt {
             return;
         }
@@ -186,7 +196,11 @@ impl Machine {
             }
             Settled::Failed { verdict, delivery } => (verdict, *delivery),
         };
-        self.reports.push(Report { endpoint, attempt: Some(attempt), class: verdict.class });
+        self.reports.push(Report {
+            endpoint,
+            attempt: Some(attempt),
+            class: verdict.class,
+        });
         if delivery == Delivery::Answered {
             let rank = usefulness(verdict.class);
             if self.best.is_none_or(|(best, _)| rank < best) {

@@ -15,7 +15,11 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { max_depth: 128, max_id: 256, max_batch: 100 }
+        Self {
+            max_depth: 128,
+            max_id: 256,
+            max_batch: 100,
+        }
     }
 }
 

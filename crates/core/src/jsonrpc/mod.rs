@@ -9,6 +9,6 @@ mod envelope;
 mod reply;
 mod write;
 
-pub use envelope::{parse, Call, Fault, FaultKind, Id, Limits, Message, Params};
-pub use reply::{parse_batch_reply, parse_reply, BadReply, Reply, ReplyError};
-pub use write::{write_error, write_request, write_result, RpcError};
+pub use envelope::{Call, Fault, FaultKind, Id, Limits, Message, Params, parse};
+pub use reply::{BadReply, Reply, ReplyError, parse_batch_reply, parse_reply};
+pub use write::{RpcError, write_error, write_request, write_result};

@@ -4,4 +4,4 @@
 
 mod descriptor;
 
-pub use descriptor::{lookup, Descriptor, Failover, Lane};
+pub use descriptor::{Descriptor, Failover, Lane, lookup};
