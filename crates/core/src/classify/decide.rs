@@ -51,6 +51,7 @@ impl Classifier {
         for rule in rules::FRAMES.iter().copied().flatten() {
             compiled.push(builder.rule(rule));
         }
+        let frames = compiled.len();
         for (n, rule) in extra.iter().enumerate() {
             compiled.push(rule.compile(n + 1, &mut builder)?);
         }
@@ -58,7 +59,7 @@ impl Classifier {
             compiled.push(builder.rule(rule));
         }
         Ok(Self {
-            matcher: builder.finish(compiled),
+            matcher: builder.finish(compiled, frames),
         })
     }
 
@@ -70,14 +71,14 @@ impl Classifier {
         let decided = match envelope::read(body, ev) {
             Shape::Good(result) => return classify_result(ev.method, result),
             Shape::GoodBatch => return None,
-            Shape::Error { error, legal } => {
+            Shape::Error { error, legal, echoed } => {
                 said.read_json(error.as_bytes());
-                self.words(ev, &mut said)
+                self.words(ev, &said, echoed)
                     .or_else(|| unknown_error(ev, &said, legal))
             }
             Shape::NoAnswer { text, object } => {
                 said.read_json(text.as_bytes());
-                self.words(ev, &mut said).or_else(|| no_answer(ev, object))
+                self.words(ev, &said, false).or_else(|| no_answer(ev, object))
             }
             Shape::NotJson => match page::by_status(ev, body) {
                 Some(outcome) => Some(outcome),
@@ -87,7 +88,7 @@ impl Classifier {
                     } else {
                         said.read_text(body);
                     }
-                    self.words(ev, &mut said)
+                    self.words(ev, &said, false)
                         .or_else(|| Some(outcome(Class::MalformedEnvelope, None)))
                 }
             },
@@ -104,17 +105,19 @@ impl Classifier {
         Some(verdict)
     }
 
-    fn words(&self, ev: &Evidence<'_>, said: &mut Said) -> Option<Outcome> {
+    fn words(&self, ev: &Evidence<'_>, said: &Said, echoed: bool) -> Option<Outcome> {
         let (mut facts, asked) = request::facts(ev);
+        if echoed {
+            facts = facts.and(Facts::ID_ECHOED);
+        }
+        if said.solidity_data || (said.encoded_data && said.has_code(3)) {
+            facts = facts.and(Facts::REVERT_DATA);
+        }
         if asked.is_some_and(|n| said.folded.numbers.iter().any(|x| x.value == n)) {
             facts = facts.and(Facts::ECHOES_BLOCK);
         }
-        let at = Circumstances {
-            facts,
-            status: ev.status,
-            method: ev.method,
-        };
-        self.matcher.first(said, &at).map(|rule| rule.outcome)
+        let at = Circumstances { facts, status: ev.status, method: ev.method };
+        self.matcher.first(said, &at)
     }
 }
 

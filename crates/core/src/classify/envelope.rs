@@ -24,6 +24,8 @@ pub(super) enum Shape<'a> {
         error: &'a str,
         /// Whether the envelope around it is in order.
         legal: bool,
+        /// Whether the id is ours, and not null or missing.
+        echoed: bool,
     },
     /// JSON that is no answer, or two at once.
     NoAnswer {
@@ -64,8 +66,7 @@ pub(super) fn read<'a>(body: &'a [u8], ev: &Evidence<'_>) -> Shape<'a> {
                 },
                 |e| Shape::Error {
                     error: e.get(),
-                    legal: true,
-                },
+                    legal: true, echoed: false },
             ),
             Some(m) => single(text, &m, ev.request_id),
             None => Shape::NoAnswer { text, object: true },
@@ -113,6 +114,7 @@ fn single<'a>(text: &'a str, m: &Members<'a>, id: u64) -> Shape<'a> {
         (result, Some(error)) => Shape::Error {
             error,
             legal: result.is_none_or(|r| r == "null") && error.starts_with('{'),
+            echoed: ours,
         },
         (None, None) => Shape::NoAnswer { text, object: true },
     }
@@ -141,9 +143,9 @@ fn members<'a>(text: &'a str, ev: &Evidence<'_>) -> Shape<'a> {
                 .is_none_or(|ids| ids.iter().any(|want| want.get() == id))
         });
         match single(element.get(), &Members { id: None, ..m }, 0) {
-            Shape::Error { error, legal } => {
+            Shape::Error { error, legal, echoed } => {
                 answered += 1;
-                failed = failed.or(Some(Shape::Error { error, legal }));
+                failed = failed.or(Some(Shape::Error { error, legal, echoed }));
             }
             // Without an id that could be compared, `single` calls a good member no answer.
             Shape::Good(_) | Shape::GoodBatch | Shape::NotJson | Shape::NoAnswer { .. } => {

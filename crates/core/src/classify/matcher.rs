@@ -106,18 +106,15 @@ impl Builder {
         }
     }
 
-    pub(super) fn finish(self, rules: Vec<Compiled>) -> Matcher {
+    /// `frames` of the rules, from the first, recognise reverts by their frame.
+    pub(super) fn finish(self, rules: Vec<Compiled>, frames: usize) -> Matcher {
         let automaton = AhoCorasick::builder()
             .kind(Some(AhoCorasickKind::ContiguousNFA))
             .match_kind(MatchKind::Standard)
             .build(&self.phrases)
             .expect("invariant: the phrases are few and short");
-        Matcher {
-            automaton,
-            members: self.members,
-            words: self.groups.len().div_ceil(64),
-            rules,
-        }
+        let words = self.groups.len().div_ceil(64);
+        Matcher { automaton, members: self.members, words, rules, frames }
     }
 }
 
@@ -129,6 +126,8 @@ pub(super) struct Matcher {
     /// Words of 64 groups per string.
     words: usize,
     rules: Vec<Compiled>,
+    /// How many of the rules, from the first, recognise reverts by their frame.
+    frames: usize,
 }
 
 /// The circumstances that rules may ask for besides words.
@@ -139,12 +138,27 @@ pub(super) struct Circumstances<'a> {
 }
 
 impl Matcher {
-    /// The first rule that holds.
-    pub(super) fn first(&self, said: &Said, at: &Circumstances<'_>) -> Option<&Compiled> {
+    /// What the first rule that holds says.
+    pub(super) fn first(&self, said: &Said, at: &Circumstances<'_>) -> Option<Outcome> {
         let hits = self.hits(said);
-        self.rules
-            .iter()
-            .find(|rule| self.holds(rule, said, &hits, at))
+        let first = self.rules.iter().position(|rule| self.holds(rule, said, &hits, at))?;
+        let mut outcome = self.rules[first].outcome;
+        if first < self.frames && outcome.subclass.is_none() && self.reads_otherwise(said, &hits, &self.rules[first].all) {
+            outcome.subclass = Some("lookalike");
+        }
+        Some(outcome)
+    }
+
+    /// Whether the reason inside a revert's frame reads like an answer of another class: worth a
+    /// note to whoever reads the books, and nothing else.
+    fn reads_otherwise(&self, said: &Said, hits: &[u64], frame: &[u16]) -> bool {
+        self.rules[self.frames..].iter().any(|rule| {
+            !rule.all.is_empty()
+                && (0..said.folded.segments.len()).any(|s| {
+                    frame.iter().chain(&rule.all).all(|g| self.hit(hits, s, *g))
+                        && !rule.none.iter().any(|g| self.hit(hits, s, *g))
+                })
+        })
     }
 
     /// One pass over the text: which groups have a phrase in which string.

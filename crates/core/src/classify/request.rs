@@ -50,6 +50,10 @@ impl Facts {
     pub(super) const ECHOES_BLOCK: Self = Self(1 << 16);
     /// A method of a wallet or of a person.
     pub(super) const WALLET: Self = Self(1 << 17);
+    /// The answer carries the id of the request, so that the endpoint had understood it.
+    pub(super) const ID_ECHOED: Self = Self(1 << 19);
+    /// The error carries the data of a revert: code 3 with data, or a selector of Solidity's errors.
+    pub(super) const REVERT_DATA: Self = Self(1 << 20);
     /// Asks for a transaction or receipt by its hash.
     pub(super) const BY_TX: Self = Self(1 << 18);
 

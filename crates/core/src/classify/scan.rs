@@ -55,6 +55,8 @@ pub(super) struct Said {
     pub(super) facts: SmallVec<[Fact; 4]>,
     /// Whether any `data` string is encoded data with content (longer than `0x`).
     pub(super) encoded_data: bool,
+    /// Whether any of them begins with the selector of `Error(string)` or `Panic(uint256)`.
+    pub(super) solidity_data: bool,
 }
 
 impl Said {
@@ -188,7 +190,11 @@ impl Said {
 
     fn string(&mut self, text: &[u8], object: u16, unwrapped: u8, key: &[u8]) {
         if is_data(text) {
-            self.encoded_data |= text.len() > 2;
+            if key != b"message" {
+                self.encoded_data |= text.len() > 2;
+                self.solidity_data |= text.len() >= 10
+                    && [&b"08c379a0"[..], b"4e487b71"].iter().any(|s| text[2..10].eq_ignore_ascii_case(s));
+            }
             if text.len() <= 18 {
                 self.numeral(text, object, key);
             }

@@ -3,7 +3,7 @@
 use super::words::{ABSENT, ANSWER_SIZE, COMMERCE, HEAD, OVER, PAST, REQUEST_BODY, RESULTS, SPAN};
 use super::{Facts, Rule};
 use crate::classify::class::Class::{
-    Behind, InvalidParams, MissingHistory, RangeLimit, RateLimited, ReorgedBlock, Syncing,
+    Behind, InvalidParams, MethodUnsupported, MissingHistory, RangeLimit, RateLimited, ReorgedBlock, Syncing,
 };
 
 const NO_BLOCK: &str = "header not found|header for hash not found|unknown block|block not found|unknown header|\
@@ -24,7 +24,9 @@ pub(super) const BY_REQUEST: &[Rule] = &[
     Rule::text(InvalidParams, &["genesis is not traceable"]).need(Facts::GENESIS),
     Rule::text(Behind, &["genesis is not traceable"]),
     Rule::text(Syncing, &["indexing|tx index|transaction index", "progress|not complete|still|building|not finished|not ready|not yet|incomplete"]).sub("tx_index").flags(true, false),
-    Rule::text(Behind, &["safe|finalized|pending|justified", ABSENT]).sub("tag").any(Facts::TAG).none(&["unfinalized", "not supported|unsupported|invalid block tag"]),
+    // `pending` is a capability of the node, the other tags are a matter of time.
+    Rule::text(MethodUnsupported, &["pending", ABSENT]).sub("block_tag").need(Facts::TAG),
+    Rule::text(Behind, &["safe|finalized|justified", ABSENT]).sub("tag").any(Facts::TAG).none(&["unfinalized", "not supported|unsupported|invalid block tag"]),
     Rule::text(Behind, &[NO_TX]).sub("tx_unknown").deny(Facts::SEND),
     Rule::text(Behind, &["not found|not be found|unknown|not exist"]).need(Facts::ECHOES_BLOCK).deny(Facts::OLD),
     Rule::text(MissingHistory, &["not found|not be found|unknown|not exist"]).need(Facts::ECHOES_BLOCK.and(Facts::OLD)),
@@ -65,6 +67,7 @@ pub(super) const RANGE: &[Rule] = &[
         .none(&["block range with|response size", REQUEST_BODY]),
     Rule::text(RangeLimit, &[OVER, ANSWER_SIZE]).sub("response_size").any(Facts::LOGS).none(&[REQUEST_BODY, "requests per|rate limit", "block range|blocks range|batch"]),
     Rule::text(RangeLimit, &[OVER, ANSWER_SIZE, "response|result"]).sub("response_size").any(Facts::LOGS).none(&[REQUEST_BODY, "requests per|rate limit", "batch"]),
+    Rule::text(RangeLimit, &["try with|retry with|should work", "range"]).sub("block_span").any(Facts::LOGS),
     // A size without a unit, about the query: its blocks.
     Rule::text(RangeLimit, &["query", OVER, "size #"]).sub("block_span").any(Facts::LOGS).none(&[REQUEST_BODY, "response|batch"]),
     Rule::text(RangeLimit, &[OVER, SPAN])
@@ -93,6 +96,8 @@ pub(super) const HISTORY: &[Rule] = &[
 
 /// Rule 11, second half.
 pub(super) const BEHIND: &[Rule] = &[
+    // dRPC's number for a block that no provider behind it has reached, source: erpc's normaliser.
+    Rule::text(Behind, &["chain exception|chainexception"]).number(40_000),
     Rule::text(Behind, &[PAST, HEAD]).none(&["rate limit|too many|per second|requests|fee|gas|nonce", "max"]),
     Rule::text(Behind, &["future block|too far in the future|in the future|unfinalized|unfinalised|lagged|lagging|is behind|fallen behind|not yet|exist yet|\
            block is out of range|block out of range|not available yet|height is not available|not reached|ahead of|not been produced|not produced|\

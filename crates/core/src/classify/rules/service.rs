@@ -42,14 +42,17 @@ pub(super) const METHODS: &[Rule] = &[
         .need(Facts::TAG),
     Rule::text(MethodUnsupported, &["hex string without # prefix|hex string without @ prefix|malformed block|without #x prefix|hex string without"]).sub("block_tag").need(Facts::TAG),
     Rule::text(MethodUnsupported, &["expected block number|block number or|block hash object|block id|cannot unmarshal object|expected a string|blocknumberorhash|untagged enum"]).sub("param_form").deny(Facts::SEND),
+    Rule::text(MethodBlocked, &["unlock|signing|personal", "http|forbidden", "forbidden|not allowed|disabled|denied"]),
     Rule::text(MethodBlocked, &["method|methods|namespace|module|api is|debug and|trace|debug_|trace_|rpc call|endpoint|rpc api|this call|this request", GATE])
         .none(&["api key not found|api key invalid|rate limit|origin|ip ", "does not exist is not available", "chain"]),
+    Rule::text(MethodUnsupported, &["endpoint|this node|publishing|this rpc", "not supported|unsupported|not implemented"]),
     Rule::text(MethodUnsupported, &[NO_METHOD]).none(&["transaction", "version", "chain"]),
     Rule::text(MethodUnsupported, &["method", ABSENT]).none(&["params|argument|parameter"]),
 ];
 
 /// Rule 13.
 pub(super) const SIZES: &[Rule] = &[
+    Rule::text(PayloadTooLarge, &["response", OVER]).sub("batch_response").need(Facts::BATCH),
     Rule::text(PayloadTooLarge, &["batch", "response", OVER]).sub("batch_response"),
     Rule::text(PayloadTooLarge, &["batch", "exceed|too large|too many|too big|max|limit|at most|up to|not allowed|not supported|disabled|more than|size|number of|too long|not enabled"]).sub("batch"),
     Rule::text(PayloadTooLarge, &["return data|returndata|returned result|result of length|return size|returned data", OVER]).sub("return_data"),
@@ -61,6 +64,11 @@ pub(super) const SIZES: &[Rule] = &[
 
 /// Rule 14.
 pub(super) const RATE: &[Rule] = &[
+    Rule::text(Overloaded, &["pool acquire|acquire connection|acquire a connection|pending acquire|pool exhausted|connection pool"]),
+    Rule::text(Internal, &["handshake|dial tcp|connect timeout|connect timed out"]).sub("upstream_connect"),
+    Rule::text(Overloaded, &["cant route|cannot route|no route to|not route|suitable provider|no suitable|suitable upstream"])
+        .sub("no_upstream")
+        .flags(true, false),
     Rule::text(Timeout, &["timeout|timed out|time out|deadline exceeded|took too long|time limit|execution aborted", "limit|plan|tier|upgrade|exceed|max"]),
     Rule::text(Overloaded, &["over capacity|connection pool|pool queue|worker|connections|queue|at capacity|no capacity|backlog", "full|busy|exhaust|limit|max|capacity|too many|exceed|timed out"]).none(&["requests per|rate limit"]),
     Rule::text(
@@ -102,7 +110,7 @@ pub(super) const STATE: &[Rule] = &[
     Rule::text(Internal, &["dial tcp|connection refused|no such host|connection reset|econnrefused|econnreset|broken pipe|socket hang up|fetch failed|failed to connect|connect error|\
            decode body|low level protocol|disconnected|certificate|network error|getaddrinfo|enotfound|status code|bad response|error sending request|eof|connection closed|connection error|transport error|cannot connect|could not connect|unable to connect|no route to host|tls handshake|response from upstream|invalid response"])
         .sub("upstream_connect"),
-    Rule::text(Overloaded, &["no server|no backend|no available|no healthy|no upstream|no nodes|no node|no provider|no endpoint|no working|no rpc|all upstream|no live|backend is currently|backends are|upstreams are|no active"]).sub("no_upstream"),
+    Rule::text(Overloaded, &["no server|no backend|no available|no healthy|no upstream|no nodes|no node|no provider|no endpoint|no working|no rpc|all upstream|no live|backend is currently|backends are|upstreams are|no active|upstream unavailable|upstreams unavailable|upstream not available|upstream is unavailable|backend unavailable|backend not available"]).sub("no_upstream"),
     Rule::text(Overloaded, &["sequencer"]).sub("sequencer"),
     Rule::text(Overloaded, &["over capacity|overload|too busy|busy|too much load|high load|heavy load|unavailable|scheduler|shutting down|shutdown|maintenance|try again later|\
            out of resources|resource exhausted|no capacity|congest|insufficient capacity|temporarily|not accepting|out of memory|capacity"]),
@@ -111,6 +119,8 @@ pub(super) const STATE: &[Rule] = &[
 
 /// Rule 16, second half: keys, origins, addresses.
 pub(super) const KEYS: &[Rule] = &[
+    // An aggregator that names the code of the provider behind it, under a code of its own.
+    Rule::text(Unauthorized, &["json rpc code #", "api key|apikey|key"]).with(&[0]).sub("upstream_key"),
     Rule::text(
         Unauthorized,
         &[
@@ -138,7 +148,7 @@ pub(super) const KEYS: &[Rule] = &[
     Rule::text(
         Unauthorized,
         &[
-            "api key|apikey|access token|access key|unauthorized|unauthorised|unauthenticated|authenticat|authoriz|invalid key|project id|invalid token|missing key|\
+            "token is invalid|token invalid|token expired|token is expired|token not found|api key|apikey|access token|access key|unauthorized|unauthorised|unauthenticated|authenticat|authoriz|invalid key|project id|invalid token|missing key|\
            jwt|suspended|forbidden|access denied|permission denied|not allowed to access|tenant|user key|userkey|invalid project|inactive|deactivated|key not|key is|key has|account disabled|account is|access is denied|\
            invalid app|app not|invalid credential|credential|license|api token|auth token|secret|permission",
         ],

@@ -23,7 +23,7 @@ const NONCE_HIGH: &str = "nonce too high|nonce is too high|nonce gap|gapped nonc
 const REPLACE: &str = "replacement transaction|replacement underpriced|replacement not|replacement|could not replace|\
     replace existing|same nonce|replace pending|replace an existing|had higher priority|to replace|cannot replace";
 const FUNDS: &str = "insufficient funds|insufficient balance|insufficient payer balance|insufficient sender balance|\
-    not enough funds|enough funds|exceeds account balance|exceeds balance|exceeds the balance|overdraft|balance too low|\
+    not enough funds|enough funds|exceeds account balance|exceeds the balance|overdraft|balance too low|\
     insufficient eth|not enough balance|balance is insufficient|insufficient signer balance|failed to pay|\
     insufficient account balance|lack of funds|insufficient lamports|insufficient native|insufficient gas balance|had insufficient|unable to pay|payment";
 const BELOW_BASE: &str = "less than block base fee|less than the block base fee|below base fee|lower than base fee|\
@@ -58,6 +58,8 @@ const DENIED: &str = "black list|blacklist|denylist|deny list|sanction|sdn|prohi
 pub(super) const VERDICTS: &[Rule] = &[
     Rule::text(AlreadyKnown, &[MINED]).sub("mined").need(Facts::SEND),
     Rule::text(AlreadyKnown, &[KNOWN]).sub("in_mempool").need(Facts::SEND),
+    // A limit of slots per account in the pool of one node.
+    Rule::text(TxRejected, &["account limit", "pooled|slot|blob"]).sub("policy").need(Facts::SEND),
     // A limit of one sender at a sequencer: no other endpoint has another answer.
     Rule::text(RateLimited, &["sender|account|signer|from address|address|per user", "too many|rate limit|limit|max|quota", "pending|queued|in flight|per sender|per account|transactions|rate|txs"])
         .sub("sequencer_sender")
@@ -82,10 +84,13 @@ pub(super) const VERDICTS: &[Rule] = &[
     Rule::text(TxRejected, &["blob|sidecar|kzg|versioned hash"]).sub("blob").need(Facts::TX),
     Rule::text(TxRejected, &[BELOW_BASE]).sub("fee_cap_below_base").need(Facts::TX),
     Rule::text(TxRejected, &[TIP_ABOVE]).sub("tip_above_cap").need(Facts::TX),
+    Rule::text(TxRejected, &[INTRINSIC])
+        .sub("intrinsic_gas")
+        .need(Facts::TX)
+        .none(&["gas price|gas tip|gas fee|per gas"]),
     Rule::text(TxRejected, &[CHEAP]).sub("underpriced").need(Facts::TX),
     Rule::text(TxRejected, &["init code|initcode|max code size|contract size|code size"]).sub("init_code").need(Facts::TX),
     Rule::text(TxRejected, &["out of counters|counters"]).sub("counters").need(Facts::TX),
-    Rule::text(TxRejected, &[INTRINSIC]).sub("intrinsic_gas").need(Facts::TX),
     Rule::text(TxRejected, &[GAS_LIMIT]).sub("gas_limit").need(Facts::TX),
     Rule::text(TxRejected, &["replay protect|unprotected|eip # signature|not replay"]).sub("replay_protection").need(Facts::SEND),
     Rule::text(TxRejected, &[CHAIN_ID]).sub("chain_id").need(Facts::SEND),

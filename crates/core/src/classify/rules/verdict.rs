@@ -3,7 +3,7 @@
 use super::{Facts, Rule};
 use crate::classify::class::Class::{
     ExecutionRevert, Internal, InvalidParams, InvalidRequest, MethodUnsupported, MissingHistory,
-    ParseError, RateLimited, TxRejected, UserRejected, WrongChain,
+    ParseError, RateLimited, PayloadTooLarge, QuotaExhausted, Timeout, TxRejected, Unauthorized, UserRejected, WrongChain,
 };
 
 const HALT: &str = "invalid opcode|out of gas|outofgas|stack underflow|stack overflow|stack limit|invalid jump|\
@@ -26,6 +26,7 @@ pub(super) const FRAMES: &[Rule] = &[
            ^revert |reverted @|reverted with|vm revert|was reverted|has been reverted|revert reason|reverted without"],
     )
     .none(&["could not replace"]),
+    Rule::text(ExecutionRevert, &[]).need(Facts::REVERT_DATA),
     Rule::text(ExecutionRevert, &["gas required exceeds|cannot estimate gas|unpredictable gas|always fail|gas estimation|\
            estimate gas failed|failed to estimate|unable to estimate"])
         .sub("estimate")
@@ -79,6 +80,9 @@ pub(super) const CHAIN: &[Rule] = &[
 
 /// Texts that blame the request, after everything that may hide behind such words.
 pub(super) const REQUEST: &[Rule] = &[
+    // With our id in it the endpoint had read the request: something behind it could not.
+    Rule::text(ParseError, &["parse error|invalid json"]).need(Facts::ID_ECHOED).flags(true, false),
+    Rule::text(InvalidParams, &["both", "specified|provided|given|set"]).deny(Facts::SEND),
     Rule::text(ParseError, &["parse error|parse json|parsing json|invalid json|json parse|malformed json|unexpected end of json|failed to parse request|\
            not valid json|json syntax"]),
     Rule::text(InvalidRequest, &["json rpc version|rpc version|invalid request|malformed request|not a valid request|\
@@ -102,6 +106,10 @@ pub(super) const REQUEST: &[Rule] = &[
 /// Rule 17: what is left of a code when the text says nothing.
 pub(super) const CODES: &[Rule] = &[
     Rule::code(MissingHistory, &[4444]),
+    Rule::text(Unauthorized, &[]).status(&[401, 403]),
+    Rule::text(QuotaExhausted, &[]).status(&[402]),
+    Rule::text(Timeout, &[]).status(&[408, 504]),
+    Rule::text(PayloadTooLarge, &[]).status(&[413]),
     Rule::code(ParseError, &[-32700]),
     Rule::text(InvalidRequest, &["invalid request|parse error"]).with(&[-32601]),
     Rule::code(MethodUnsupported, &[-32601, -32604]),
