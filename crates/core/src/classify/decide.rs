@@ -58,9 +58,11 @@ impl Classifier {
         for rule in rules::TABLE.iter().copied().flatten() {
             compiled.push(builder.rule(rule));
         }
-        Ok(Self {
-            matcher: builder.finish(compiled, frames),
-        })
+        let vague = compiled.len();
+        for rule in rules::VAGUE.iter().copied().flatten() {
+            compiled.push(builder.rule(rule));
+        }
+        Ok(Self { matcher: builder.finish(compiled, frames..vague) })
     }
 
     /// Judges an answer; `None` is a good answer.

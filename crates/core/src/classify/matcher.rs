@@ -1,5 +1,7 @@
 //! All phrases of all rules in one automaton, and the rules over what it found.
 
+use std::ops::Range;
+
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use smallvec::SmallVec;
 
@@ -106,15 +108,16 @@ impl Builder {
         }
     }
 
-    /// `frames` of the rules, from the first, recognise reverts by their frame.
-    pub(super) fn finish(self, rules: Vec<Compiled>, frames: usize) -> Matcher {
+    /// The rules before `telling` recognise reverts by their frame; the words of those after it are
+    /// found in many a sentence.
+    pub(super) fn finish(self, rules: Vec<Compiled>, telling: Range<usize>) -> Matcher {
         let automaton = AhoCorasick::builder()
             .kind(Some(AhoCorasickKind::ContiguousNFA))
             .match_kind(MatchKind::Standard)
             .build(&self.phrases)
             .expect("invariant: the phrases are few and short");
         let words = self.groups.len().div_ceil(64);
-        Matcher { automaton, members: self.members, words, rules, frames }
+        Matcher { automaton, members: self.members, words, rules, telling }
     }
 }
 
@@ -126,8 +129,8 @@ pub(super) struct Matcher {
     /// Words of 64 groups per string.
     words: usize,
     rules: Vec<Compiled>,
-    /// How many of the rules, from the first, recognise reverts by their frame.
-    frames: usize,
+    /// The rules after those for reverts and before those by vague words.
+    telling: Range<usize>,
 }
 
 /// The circumstances that rules may ask for besides words.
@@ -143,7 +146,7 @@ impl Matcher {
         let hits = self.hits(said);
         let first = self.rules.iter().position(|rule| self.holds(rule, said, &hits, at))?;
         let mut outcome = self.rules[first].outcome;
-        if first < self.frames && outcome.subclass.is_none() && self.reads_otherwise(said, &hits, &self.rules[first].all) {
+        if first < self.telling.start && outcome.subclass.is_none() && self.reads_otherwise(said, &hits, &self.rules[first].all) {
             outcome.subclass = Some("lookalike");
         }
         Some(outcome)
@@ -152,8 +155,11 @@ impl Matcher {
     /// Whether the reason inside a revert's frame reads like an answer of another class: worth a
     /// note to whoever reads the books, and nothing else.
     fn reads_otherwise(&self, said: &Said, hits: &[u64], frame: &[u16]) -> bool {
-        self.rules[self.frames..].iter().any(|rule| {
+        self.rules[self.telling.clone()].iter().any(|rule| {
             !rule.all.is_empty()
+                && rule.statuses.is_empty()
+                && rule.codes.is_empty()
+                && rule.number.is_none()
                 && (0..said.folded.segments.len()).any(|s| {
                     frame.iter().chain(&rule.all).all(|g| self.hit(hits, s, *g))
                         && !rule.none.iter().any(|g| self.hit(hits, s, *g))

@@ -54,6 +54,8 @@ impl Facts {
     pub(super) const ID_ECHOED: Self = Self(1 << 19);
     /// The error carries the data of a revert: code 3 with data, or a selector of Solidity's errors.
     pub(super) const REVERT_DATA: Self = Self(1 << 20);
+    /// The named block must be part of the chain.
+    pub(super) const CANONICAL: Self = Self(1 << 21);
     /// Asks for a transaction or receipt by its hash.
     pub(super) const BY_TX: Self = Self(1 << 18);
 
@@ -274,10 +276,13 @@ fn height(token: &str, head: Option<u64>, f: &mut Facts) -> Option<u64> {
         block_number: Option<&'a RawValue>,
         #[serde(borrow)]
         block_hash: Option<&'a RawValue>,
+        #[serde(default)]
+        require_canonical: bool,
     }
     if token.starts_with('{') {
         let o = serde_json::from_str::<ByObject<'_>>(token).ok()?;
         f.set(Facts::BY_HASH, o.block_hash.is_some());
+        f.set(Facts::CANONICAL, o.require_canonical);
         return o
             .block_number
             .filter(|n| !n.get().starts_with('{'))

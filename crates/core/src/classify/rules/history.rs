@@ -3,7 +3,7 @@
 use super::words::{ABSENT, ANSWER_SIZE, COMMERCE, HEAD, OVER, PAST, REQUEST_BODY, RESULTS, SPAN};
 use super::{Facts, Rule};
 use crate::classify::class::Class::{
-    Behind, InvalidParams, MethodUnsupported, MissingHistory, RangeLimit, RateLimited, ReorgedBlock, Syncing,
+    Behind, Internal, InvalidParams, MethodUnsupported, MissingHistory, RangeLimit, RateLimited, ReorgedBlock, Syncing,
 };
 
 const NO_BLOCK: &str = "header not found|header for hash not found|unknown block|block not found|unknown header|\
@@ -17,6 +17,11 @@ const TIME: &str = "timeout|timed out|time out|took too long|deadline exceeded|t
 
 /// Rule 9: texts that only the request decides.
 pub(super) const BY_REQUEST: &[Rule] = &[
+    Rule::text(ReorgedBlock, &["canonical hash|currently canonical|not canonical|canonical chain|reorged|non canonical|longer canonical|isnt canonical|noncanonical|been reorg|orphaned|not on canonical|not part of the canonical"]),
+    // Besu says no more than this about a block that left the chain.
+    Rule::text(ReorgedBlock, &["^invalid input"]).need(Facts::CANONICAL),
+    Rule::text(Internal, &["missing|not found", "in db|in database|database|in range"]).any(Facts::LOGS).none(&["try"]),
+
     Rule::text(InvalidParams, &["begin block|start block|from block|fromblock|start of range|lower bound|range start", "greater than|higher than|after|larger than|bigger than|above|less than", "end block|to block|toblock|end of range|upper bound|range end"])
         .none(&["latest|last|head|earliest", "limit|max"]),
     Rule::text(InvalidParams, &["invalid block range|invalid range|block range invalid|range is invalid|invalid params|invalid input|bad range"]).need(Facts::INVERTED),
@@ -39,7 +44,6 @@ pub(super) const BY_REQUEST: &[Rule] = &[
 
 /// Rule 10. The number stands in the text or in the data; `range.rs` reads it.
 pub(super) const RANGE: &[Rule] = &[
-    Rule::text(ReorgedBlock, &["currently canonical|not canonical|canonical chain|reorged|non canonical|longer canonical|isnt canonical|noncanonical|been reorg|orphaned|not on canonical|not part of the canonical"]),
     // What looks like a bound and is the head or the oldest block.
     Rule::text(MissingHistory, &["before earliest|earliest available|lowest height|first available|first retained|oldest available|before the earliest|earliest block|pruned block|includes pruned"]),
     Rule::text(Behind, &[PAST, HEAD]).any(Facts::LOGS).none(&["max|limit|too large|too wide|too many|at most|up to"]),
@@ -77,7 +81,7 @@ pub(super) const RANGE: &[Rule] = &[
     Rule::text(RangeLimit, &[OVER, RESULTS]).sub("result_count").any(Facts::LOGS).none(&[REQUEST_BODY, "requests per|rate limit|per second|too many requests|request limit", "batch"]),
 ];
 
-const PRUNED: &str = "pruned|pruning|missing trie node|trie node|trie does not|historical state|state is not available|state not available|\
+const PRUNED: &str = "pruned|purged|account changes|inverted index|pruning|missing trie node|trie node|trie does not|historical state|state is not available|state not available|\
     no state available|state not found|state unavailable|history unavailable|historical data|old data|no longer available|\
     state histor|ancient|lookback|state tree|tipset state|ipld could not find|could not find @|historical rpc|\
     body is missing|body missing|receipts length|not keep|state root|state recreation|state for block|historical block|\
@@ -99,7 +103,7 @@ pub(super) const BEHIND: &[Rule] = &[
     // dRPC's number for a block that no provider behind it has reached, source: erpc's normaliser.
     Rule::text(Behind, &["chain exception|chainexception"]).number(40_000),
     Rule::text(Behind, &[PAST, HEAD]).none(&["rate limit|too many|per second|requests|fee|gas|nonce", "max"]),
-    Rule::text(Behind, &["future block|too far in the future|in the future|unfinalized|unfinalised|lagged|lagging|is behind|fallen behind|not yet|exist yet|\
+    Rule::text(Behind, &["future block|too far in the future|in the future|unfinalized|unfinalised|lagged|lagging|is behind|fallen behind|not yet|exist yet|not processed|processed yet|\
            block is out of range|block out of range|not available yet|height is not available|not reached|ahead of|not been produced|not produced|\
            expect block number|finalize block|wait for block|not synced to|not have block|has not been mined|future|behind the|future height"])
         .none(&["fee|gas|nonce", "not yet supported|not yet implemented|yet supported"]),

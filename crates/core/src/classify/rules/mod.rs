@@ -136,5 +136,7 @@ pub(super) const TABLE: &[&[Rule]] = &[
     service::STATE,
     service::KEYS,
     verdict::REQUEST,
-    verdict::CODES,
 ];
+
+/// Rules by words that are found in many a sentence, and by codes alone.
+pub(super) const VAGUE: &[&[Rule]] = &[verdict::VAGUE, verdict::CODES];

@@ -3,7 +3,7 @@
 use super::words::{ABSENT, GATE, OVER, REFUSED, REQUEST_BODY};
 use super::{Facts, Rule};
 use crate::classify::class::Class::{
-    BadGatewayHtml, FilterNotFound, Internal, MethodBlocked, MethodUnsupported, Overloaded,
+    BadGatewayHtml, FilterNotFound, Internal, InvalidRequest, MethodBlocked, MethodUnsupported, Overloaded,
     PayloadTooLarge, QuotaExhausted, RateLimited, SubscriptionUnsupported, Syncing, Timeout,
     Unauthorized,
 };
@@ -44,14 +44,17 @@ pub(super) const METHODS: &[Rule] = &[
     Rule::text(MethodUnsupported, &["expected block number|block number or|block hash object|block id|cannot unmarshal object|expected a string|blocknumberorhash|untagged enum"]).sub("param_form").deny(Facts::SEND),
     Rule::text(MethodBlocked, &["unlock|signing|personal", "http|forbidden", "forbidden|not allowed|disabled|denied"]),
     Rule::text(MethodBlocked, &["method|methods|namespace|module|api is|debug and|trace|debug_|trace_|rpc call|endpoint|rpc api|this call|this request", GATE])
-        .none(&["api key not found|api key invalid|rate limit|origin|ip ", "does not exist is not available", "chain"]),
+        .none(&["api key not found|api key invalid|rate limit|origin|ip ", "does not exist is not available", "chain", "batch"]),
+    Rule::text(MethodUnsupported, &["too large to fit|invalid length|expected"]).sub("param_form").need(Facts::BY_HASH).deny(Facts::TX.and(Facts::LOGS)),
     Rule::text(MethodUnsupported, &["endpoint|this node|publishing|this rpc", "not supported|unsupported|not implemented"]),
-    Rule::text(MethodUnsupported, &[NO_METHOD]).none(&["transaction", "version", "chain"]),
+    Rule::text(MethodUnsupported, &[NO_METHOD]).none(&["transaction", "version", "chain", "batch"]),
     Rule::text(MethodUnsupported, &["method", ABSENT]).none(&["params|argument|parameter"]),
 ];
 
 /// Rule 13.
 pub(super) const SIZES: &[Rule] = &[
+    Rule::text(InvalidRequest, &["empty batch|batch is empty|batch empty"]),
+
     Rule::text(PayloadTooLarge, &["response", OVER]).sub("batch_response").need(Facts::BATCH),
     Rule::text(PayloadTooLarge, &["batch", "response", OVER]).sub("batch_response"),
     Rule::text(PayloadTooLarge, &["batch", "exceed|too large|too many|too big|max|limit|at most|up to|not allowed|not supported|disabled|more than|size|number of|too long|not enabled"]).sub("batch"),
@@ -64,6 +67,8 @@ pub(super) const SIZES: &[Rule] = &[
 
 /// Rule 14.
 pub(super) const RATE: &[Rule] = &[
+    Rule::text(Overloaded, &["max concurrent|maximum concurrent|concurrency limit|concurrency exceeded"]),
+
     Rule::text(Overloaded, &["pool acquire|acquire connection|acquire a connection|pending acquire|pool exhausted|connection pool"]),
     Rule::text(Internal, &["handshake|dial tcp|connect timeout|connect timed out"]).sub("upstream_connect"),
     Rule::text(Overloaded, &["cant route|cannot route|no route to|not route|suitable provider|no suitable|suitable upstream"])
@@ -112,7 +117,7 @@ pub(super) const STATE: &[Rule] = &[
         .sub("upstream_connect"),
     Rule::text(Overloaded, &["no server|no backend|no available|no healthy|no upstream|no nodes|no node|no provider|no endpoint|no working|no rpc|all upstream|no live|backend is currently|backends are|upstreams are|no active|upstream unavailable|upstreams unavailable|upstream not available|upstream is unavailable|backend unavailable|backend not available"]).sub("no_upstream"),
     Rule::text(Overloaded, &["sequencer"]).sub("sequencer"),
-    Rule::text(Overloaded, &["over capacity|overload|too busy|busy|too much load|high load|heavy load|unavailable|scheduler|shutting down|shutdown|maintenance|try again later|\
+    Rule::text(Overloaded, &["over capacity|overload|too busy|busy|too much load|at this time|at the moment|right now|high load|heavy load|unavailable|scheduler|shutting down|shutdown|maintenance|try again later|\
            out of resources|resource exhausted|no capacity|congest|insufficient capacity|temporarily|not accepting|out of memory|capacity"]),
     Rule::text(Internal, &["consensus|quorum|dispute|disagree|inconsistent"]).sub("consensus"),
 ];

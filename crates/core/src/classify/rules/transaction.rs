@@ -47,7 +47,7 @@ const SIGNATURE: &str = "invalid signature|signature invalid|v r s|signature ver
     signature recovery|could not recover|ecdsa|signature is not|signature is invalid|malleable|signature values|invalid sig";
 const CHAIN_ID: &str = "invalid chain id|chain id for signer|wrong chain id|incorrect chain id|chain id mismatch|chain id|\
     chainid|wrong chain|different chain|invalid chain|incorrect chain|another chain";
-const TOO_BIG: &str = "oversized|transaction size|tx size|tx too large|transaction too large|exceeds size|size exceeds|\
+const TOO_BIG: &str = "oversized|rlp too long|transaction size|tx size|tx too large|transaction too large|exceeds size|size exceeds|\
     encoded transaction|transaction is too large|tx is too large|transaction data too|data too large|calldata too|calldata size|exceeds max size|transaction too big|pubdata";
 const TX_TYPE: &str = "transaction type|tx type|typed transaction|type not supported|tx type not|unsupported type|\
     transactions are not supported|eip # transaction|transaction not supported|legacy transactions|type # transaction|transactions not supported|eip # not";
@@ -92,7 +92,7 @@ pub(super) const VERDICTS: &[Rule] = &[
     Rule::text(TxRejected, &["init code|initcode|max code size|contract size|code size"]).sub("init_code").need(Facts::TX),
     Rule::text(TxRejected, &["out of counters|counters"]).sub("counters").need(Facts::TX),
     Rule::text(TxRejected, &[GAS_LIMIT]).sub("gas_limit").need(Facts::TX),
-    Rule::text(TxRejected, &["replay protect|unprotected|eip # signature|not replay"]).sub("replay_protection").need(Facts::SEND),
+    Rule::text(TxRejected, &["chain id is required|chainid is required|replay protect|unprotected|eip # signature|not replay"]).sub("replay_protection").need(Facts::SEND),
     Rule::text(TxRejected, &[CHAIN_ID]).sub("chain_id").need(Facts::SEND),
     Rule::text(TxRejected, &[SENDER]).sub("sender").need(Facts::TX).none(&["rate|limit", "blocked"]),
     Rule::text(TxRejected, &[SIGNATURE]).sub("signature").need(Facts::TX),
@@ -101,17 +101,24 @@ pub(super) const VERDICTS: &[Rule] = &[
     Rule::text(TxRejected, &[TOO_BIG]).sub("oversized").need(Facts::SEND).none(&["request body"]),
     Rule::text(TxRejected, &["condition|known account|storage root|timestamp max|block number max"]).sub("conditional").need(Facts::SEND).none(&["terms"]),
     // A law or a sequencer's list is the same behind every endpoint; a node's list is its own.
-    Rule::text(TxRejected, &["legally|sdn|sanction|ofac"]).sub("denied").need(Facts::SEND),
+    Rule::text(TxRejected, &["legally|sdn|sanction|ofac|not authorized to send"]).sub("denied").need(Facts::SEND),
     Rule::text(TxRejected, &[DENIED]).sub("denied").flags(true, false).need(Facts::SEND).none(&["ip |api key|apikey|method|origin|key", "rate"]),
     Rule::text(Timeout, &["timeout|timed out|time out|within the|not included|not mined|wait"]).sub("sync_send").flags(false, false).need(Facts::SYNC).with(&[4]),
     Rule::code(Timeout, &[4]).sub("sync_send").flags(false, false).need(Facts::SYNC),
-    Rule::code(Overloaded, &[5]).sub("sync_send").need(Facts::SYNC),
+    Rule::code(Overloaded, &[5]).sub("sync_send").flags(false, false).need(Facts::SYNC),
     Rule::text(TxRejected, &["validation|validate|failed to verify"]).sub("validation").need(Facts::SEND).none(&["validation service"]),
+    Rule::text(TxRejected, &["policy"]).sub("policy").need(Facts::SEND),
     Rule::text(TxRejected, &["invalid transaction|transaction invalid|tx invalid|transaction rejected|tx rejected|rejected transaction|transaction was rejected|invalid tx"]).need(Facts::SEND),
 ];
 
 /// The same words where nothing was sent: the node's state is wrong, whatever it says.
 pub(super) const ELSEWHERE: &[Rule] = &[
+    // A mined transaction had its funds and its nonce: the tracer rebuilt the wrong state.
+    Rule::text(Internal, &["insufficient funds|nonce too low|nonce too high|fee cap less than|less than block base fee|intrinsic gas"])
+        .need(Facts::TRACE)
+        .deny(Facts::TX)
+        .flags(true, false),
+
     Rule::text(Internal, &["insufficient funds|nonce too low|nonce too high|already known|underpriced|intrinsic gas|fee cap less than|less than block base fee"])
         .deny(Facts::TX),
 ];

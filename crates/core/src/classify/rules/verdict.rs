@@ -2,12 +2,12 @@
 
 use super::{Facts, Rule};
 use crate::classify::class::Class::{
-    ExecutionRevert, Internal, InvalidParams, InvalidRequest, MethodUnsupported, MissingHistory,
+    ExecutionRevert, Internal, InvalidParams, InvalidRequest, MethodUnsupported, MissingHistory, Overloaded,
     ParseError, RateLimited, PayloadTooLarge, QuotaExhausted, Timeout, TxRejected, Unauthorized, UserRejected, WrongChain,
 };
 
 const HALT: &str = "invalid opcode|out of gas|outofgas|stack underflow|stack overflow|stack limit|invalid jump|\
-    bad jump|bad instruction|invalid code|write protection|return data out of bounds|out of bounds|opcode not found|\
+    bad jump|bad instruction|invalid code|write protection|return data out of bounds|opcode not found|\
     fe opcode|static call|static state|call depth|gas uint|create collision|address collision|depth limit|\
     undefined instruction|invalid instruction|op code|mem out|out of offset|overflow payment|illegal instruction|\
     max code size|create contract size|not activated|call not allowed";
@@ -27,12 +27,13 @@ pub(super) const FRAMES: &[Rule] = &[
     )
     .none(&["could not replace"]),
     Rule::text(ExecutionRevert, &[]).need(Facts::REVERT_DATA),
-    Rule::text(ExecutionRevert, &["gas required exceeds|cannot estimate gas|unpredictable gas|always fail|gas estimation|\
+    Rule::text(ExecutionRevert, &["gas required exceeds allowance|cannot estimate gas|unpredictable gas|always fail|gas estimation|\
            estimate gas failed|failed to estimate|unable to estimate"])
         .sub("estimate")
         .any(Facts::TX),
     Rule::text(ExecutionRevert, &["evm error|vm execution error|vm exception|evm exception|execution halted|execution failed|halt", HALT])
         .sub("halt"),
+    Rule::text(ExecutionRevert, &["could not be completed due to an exception|invalid operation"]).sub("halt").any(Facts::CALL),
     Rule::text(ExecutionRevert, &[HALT]).sub("halt").any(Facts::CALL).none(&["nonce", "init code|initcode"]),
     Rule::text(ExecutionRevert, &["evm error|vm execution error|vm exception|evm exception|evm execution|vm error"]),
 ];
@@ -66,6 +67,7 @@ pub(super) const PERSON: &[Rule] = &[
 pub(super) const CHAIN: &[Rule] = &[
     Rule::code(WrongChain, &[4902, 5710]).flags(false, false),
     Rule::code(WrongChain, &[4901]),
+    Rule::text(WrongChain, &["not enabled for|not activated for|not available for", "network|mainnet|testnet|chain"]).none(&["method|tier|plan"]),
     Rule::text(
         WrongChain,
         &["wrong chain|wrong network|another chain|another network|different chain|different network|unrecognized chain|\
@@ -82,12 +84,17 @@ pub(super) const CHAIN: &[Rule] = &[
 pub(super) const REQUEST: &[Rule] = &[
     // With our id in it the endpoint had read the request: something behind it could not.
     Rule::text(ParseError, &["parse error|invalid json"]).need(Facts::ID_ECHOED).flags(true, false),
-    Rule::text(InvalidParams, &["both", "specified|provided|given|set"]).deny(Facts::SEND),
     Rule::text(ParseError, &["parse error|parse json|parsing json|invalid json|json parse|malformed json|unexpected end of json|failed to parse request|\
            not valid json|json syntax"]),
     Rule::text(InvalidRequest, &["json rpc version|rpc version|invalid request|malformed request|not a valid request|\
            missing method|no method specified|empty request"])
         .none(&["params|parameter|argument"]),
+    Rule::text(InvalidParams, &["invalid argument|invalid params|invalid parameter|cannot unmarshal"]).none(&["internal"]),
+];
+
+/// The same by words that are found in many a sentence; no sign of anything inside a reason.
+pub(super) const VAGUE: &[Rule] = &[
+    Rule::text(InvalidParams, &["both", "specified|provided|given|set"]).deny(Facts::SEND),
     Rule::text(
         InvalidParams,
         &["invalid argument|missing value|cannot unmarshal|unable to decode|decode|hex string|invalid hex|invalid address|\
@@ -98,7 +105,7 @@ pub(super) const REQUEST: &[Rule] = &[
     )
     .none(&["decode body|rpc response", "internal"])
     .deny(Facts::SEND),
-    Rule::text(InvalidParams, &["invalid argument|cannot unmarshal|invalid params|invalid parameter|missing value|rlp|decode|hex string|deserializ"])
+    Rule::text(InvalidParams, &["invalid argument|cannot unmarshal|invalid params|invalid parameter|missing value|rlp|decode|decoding|hex string|deserializ"])
         .need(Facts::SEND)
         .none(&["rpc response"]),
 ];
@@ -106,6 +113,7 @@ pub(super) const REQUEST: &[Rule] = &[
 /// Rule 17: what is left of a code when the text says nothing.
 pub(super) const CODES: &[Rule] = &[
     Rule::code(MissingHistory, &[4444]),
+    Rule::text(Overloaded, &[]).status(&[503]),
     Rule::text(Unauthorized, &[]).status(&[401, 403]),
     Rule::text(QuotaExhausted, &[]).status(&[402]),
     Rule::text(Timeout, &[]).status(&[408, 504]),
