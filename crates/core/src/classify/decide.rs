@@ -73,6 +73,9 @@ impl Classifier {
         let decided = match envelope::read(body, ev) {
             Shape::Good(result) => return classify_result(ev.method, result),
             Shape::GoodBatch => return None,
+            Shape::Stray(result) => in_result::judge(ev.method, result)
+                .map(hidden_outcome)
+                .or_else(|| Some(outcome(Class::MalformedEnvelope, None))),
             Shape::Error { error, legal, echoed } => {
                 said.read_json(error.as_bytes());
                 self.words(ev, &said, echoed)

@@ -27,6 +27,8 @@ pub(super) enum Shape<'a> {
         /// Whether the id is ours, and not null or missing.
         echoed: bool,
     },
+    /// A result under an id that is not ours.
+    Stray(&'a str),
     /// JSON that is no answer, or two at once.
     NoAnswer {
         /// The text that may still explain it.
@@ -102,14 +104,7 @@ fn single<'a>(text: &'a str, m: &Members<'a>, id: u64) -> Shape<'a> {
     match (m.result.map(RawValue::get), error) {
         // A false beside a result is how some servers say "no error".
         (Some(result), None) => {
-            if ours {
-                Shape::Good(result)
-            } else {
-                Shape::NoAnswer {
-                    text: "",
-                    object: true,
-                }
-            }
+            if ours { Shape::Good(result) } else { Shape::Stray(result) }
         }
         (result, Some(error)) => Shape::Error {
             error,
@@ -148,7 +143,7 @@ fn members<'a>(text: &'a str, ev: &Evidence<'_>) -> Shape<'a> {
                 failed = failed.or(Some(Shape::Error { error, legal, echoed }));
             }
             // Without an id that could be compared, `single` calls a good member no answer.
-            Shape::Good(_) | Shape::GoodBatch | Shape::NotJson | Shape::NoAnswer { .. } => {
+            Shape::Good(_) | Shape::Stray(_) | Shape::GoodBatch | Shape::NotJson | Shape::NoAnswer { .. } => {
                 if known && m.result.is_some() {
                     answered += 1
                 } else {

@@ -56,6 +56,8 @@ impl Facts {
     pub(super) const REVERT_DATA: Self = Self(1 << 20);
     /// The named block must be part of the chain.
     pub(super) const CANONICAL: Self = Self(1 << 21);
+    /// Asks for a proof.
+    pub(super) const PROOF: Self = Self(1 << 22);
     /// Asks for a transaction or receipt by its hash.
     pub(super) const BY_TX: Self = Self(1 << 18);
 
@@ -128,6 +130,7 @@ pub(super) fn facts(ev: &Evidence<'_>) -> (Facts, Option<u64>) {
         Facts::TX,
         f.meets(Facts::SEND.and(Facts::CALL)) || method == "eth_signtransaction",
     );
+    f.set(Facts::PROOF, method.contains("getproof"));
     f.set(Facts::SUBSCRIBE, method.ends_with("subscribe"));
     f.set(
         Facts::FILTER,

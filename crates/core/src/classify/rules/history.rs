@@ -8,9 +8,9 @@ use crate::classify::class::Class::{
 
 const NO_BLOCK: &str = "header not found|header for hash not found|unknown block|block not found|unknown header|\
     block does not exist|block doesnt exist|no such block|could not find block|cannot find block|block hash not found|\
-    block number not found|block requested not found|block with such an id|block # not found|block @ not found|\
-    block with number|block with hash|couldnt find block|block unknown|block is not found|block could not be found|header with|\
-    blocks specified|block is not available|block not available|block unavailable|missing block|block hash does not exist|requested block|block # is not available|block # not available|no block";
+    block number not found|block # not found|block @ not found|\
+    couldnt find block|block unknown|block is not found|block could not be found|\
+    blocks specified|block is not available|block not available|block unavailable|missing block|block hash does not exist|block # is not available|block # not available|no block";
 const NO_TX: &str = "transaction not found|tx not found|unknown transaction|receipt not found|transaction unknown|\
     transaction @ not found|transaction hash not found|no transaction|transaction does not exist|tx @ not found|transaction receipt not found|not find transaction";
 const TIME: &str = "timeout|timed out|time out|took too long|deadline exceeded|too slow|time limit|duration|execution aborted";
@@ -35,6 +35,10 @@ pub(super) const BY_REQUEST: &[Rule] = &[
     Rule::text(Behind, &[NO_TX]).sub("tx_unknown").deny(Facts::SEND),
     Rule::text(Behind, &["not found|not be found|unknown|not exist"]).need(Facts::ECHOES_BLOCK).deny(Facts::OLD),
     Rule::text(MissingHistory, &["not found|not be found|unknown|not exist"]).need(Facts::ECHOES_BLOCK.and(Facts::OLD)),
+    Rule::text(MissingHistory, &[PRUNED]).sub("proof_window").need(Facts::PROOF),
+    Rule::text(MissingHistory, &["block with|header with|requested block|block requested", ABSENT]).need(Facts::OLD).none(&["latest|yet|last accepted"]),
+    Rule::text(MissingHistory, &["block with|header with|requested block|block requested", "pruned|too old|archive"]).none(&["future"]),
+    Rule::text(Behind, &["block with|header with|requested block|block requested", ABSENT]).none(&["limit|exceed", "state not found|state for|no state|trie|pruned"]),
     Rule::text(MissingHistory, &[NO_BLOCK]).need(Facts::OLD).none(&["latest|yet|last accepted"]),
     Rule::text(MissingHistory, &[NO_BLOCK, "pruned|is pruned|too old|archive"]).none(&["future"]),
     Rule::text(Behind, &[NO_BLOCK]).none(&["limit|exceed", "state not found|state for|no state|trie|pruned"]),
@@ -90,6 +94,7 @@ const PRUNED: &str = "pruned|purged|account changes|inverted index|pruning|missi
 
 /// Rule 11, first half.
 pub(super) const HISTORY: &[Rule] = &[
+
     Rule::text(MissingHistory, &["archive|historical|history|archival|older than", COMMERCE]).sub("archive_gated").none(&["missing trie node|pruned|pruning", "method", "debug"]),
     Rule::text(MissingHistory, &["proof", "window|distance|too far|historical|limit|not available|older"]).sub("proof_window"),
     Rule::text(MissingHistory, &["receipt", "pruned|unavailable|not available|missing|mismatch|length|not keep|no longer"]).sub("receipts"),

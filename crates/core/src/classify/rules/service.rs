@@ -46,7 +46,8 @@ pub(super) const METHODS: &[Rule] = &[
     Rule::text(MethodBlocked, &["method|methods|namespace|module|api is|debug and|trace|debug_|trace_|rpc call|endpoint|rpc api|this call|this request", GATE])
         .none(&["api key not found|api key invalid|rate limit|origin|ip ", "does not exist is not available", "chain", "batch"]),
     Rule::text(MethodUnsupported, &["too large to fit|invalid length|expected"]).sub("param_form").need(Facts::BY_HASH).deny(Facts::TX.and(Facts::LOGS)),
-    Rule::text(MethodUnsupported, &["endpoint|this node|publishing|this rpc", "not supported|unsupported|not implemented"]),
+    Rule::text(MethodBlocked, &["publishing|publish", "not supported|unsupported|not allowed|disabled"]).need(Facts::SEND),
+    Rule::text(MethodUnsupported, &["endpoint|this node|this rpc", "not supported|unsupported|not implemented"]),
     Rule::text(MethodUnsupported, &[NO_METHOD]).none(&["transaction", "version", "chain", "batch"]),
     Rule::text(MethodUnsupported, &["method", ABSENT]).none(&["params|argument|parameter"]),
 ];
@@ -109,6 +110,9 @@ pub(super) const PAGES: &[Rule] = &[
 
 /// Rule 16, first half.
 pub(super) const STATE: &[Rule] = &[
+    // proxyd's answer while its consensus group has no agreed status, source: proxyd `rpc.go`.
+    Rule::text(Syncing, &["optimism_syncstatus|sync status", "not available|unavailable"]),
+
     Rule::text(Syncing, &["syncing|not synced|not in sync|initial sync|sync in progress|synchroniz|catching up|not fully synced|bootstrap|is starting|starting up|initializing|warming up|snap sync|out of sync|node is not ready|not ready|still sync|beacon sync"])
         .none(&["upstream"]),
     Rule::text(Timeout, &["timeout|timed out|time out|deadline exceeded|took too long|execution aborted|context cancel|request cancel|gave up|maximum time|time limit|too slow|was cancel|been cancel|operation cancel|query cancel|aborted due"]),
@@ -116,7 +120,7 @@ pub(super) const STATE: &[Rule] = &[
            decode body|low level protocol|disconnected|certificate|network error|getaddrinfo|enotfound|status code|bad response|error sending request|eof|connection closed|connection error|transport error|cannot connect|could not connect|unable to connect|no route to host|tls handshake|response from upstream|invalid response"])
         .sub("upstream_connect"),
     Rule::text(Overloaded, &["no server|no backend|no available|no healthy|no upstream|no nodes|no node|no provider|no endpoint|no working|no rpc|all upstream|no live|backend is currently|backends are|upstreams are|no active|upstream unavailable|upstreams unavailable|upstream not available|upstream is unavailable|backend unavailable|backend not available"]).sub("no_upstream"),
-    Rule::text(Overloaded, &["sequencer"]).sub("sequencer"),
+    Rule::text(Overloaded, &["sequencer"]).sub("sequencer").flags(true, false).none(&["internal"]),
     Rule::text(Overloaded, &["over capacity|overload|too busy|busy|too much load|at this time|at the moment|right now|high load|heavy load|unavailable|scheduler|shutting down|shutdown|maintenance|try again later|\
            out of resources|resource exhausted|no capacity|congest|insufficient capacity|temporarily|not accepting|out of memory|capacity"]),
     Rule::text(Internal, &["consensus|quorum|dispute|disagree|inconsistent"]).sub("consensus"),
@@ -124,12 +128,14 @@ pub(super) const STATE: &[Rule] = &[
 
 /// Rule 16, second half: keys, origins, addresses.
 pub(super) const KEYS: &[Rule] = &[
+    Rule::text(Unauthorized, &["host ", "not allowed|blocked|denied|forbidden"]).sub("origin"),
+
     // An aggregator that names the code of the provider behind it, under a code of its own.
     Rule::text(Unauthorized, &["json rpc code #", "api key|apikey|key"]).with(&[0]).sub("upstream_key"),
     Rule::text(
         Unauthorized,
         &[
-            "origin|referer|referrer|cors|domain|host |user agent",
+            "origin|referer|referrer|cors|domain|user agent",
             REFUSED,
         ],
     )

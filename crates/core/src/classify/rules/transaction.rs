@@ -15,12 +15,12 @@ const MINED: &str = "already mined|already finalized|already executed|already in
 const FULL: &str = "pool is full|pool full|txpool is full|txpool full|queue full|queue is full|mempool is full|mempool full|pool size|pool overflow|\
     pool at capacity|pool is at capacity|pool limit|pool has reached|too many transactions in|no space in|pool capacity|discarded outright";
 const NONCE_LOW: &str = "nonce too low|nonce is too low|old nonce|nonce has already been used|nonce already used|\
-    nonce expired|invalid transaction nonce|stale|nonce lower|incorrect nonce|nonce low|wrong nonce|nonce less than|\
+    nonce expired|invalid transaction nonce|pool stale|^stale|nonce stale|stale nonce|stale transaction|nonce lower|incorrect nonce|nonce low|wrong nonce|nonce less than|\
     nonce below|nonce is lower|nonce is less|nonce too small|invalid nonce|account nonce mismatch|nonce mismatch|nonce used";
 const NONCE_HIGH: &str = "nonce too high|nonce is too high|nonce gap|gapped nonce|future nonce|nonce too distant|\
     nonce is too distant|nonce too far|nonce ahead|nonce greater|nonce is greater|nonce beyond|pool future|nonce higher|\
     nonce is higher|nonce too big|nonce too large";
-const REPLACE: &str = "replacement transaction|replacement underpriced|replacement not|replacement|could not replace|\
+const REPLACE: &str = "own nonce already used|replacement transaction|replacement underpriced|replacement not|replacement|could not replace|\
     replace existing|same nonce|replace pending|replace an existing|had higher priority|to replace|cannot replace";
 const FUNDS: &str = "insufficient funds|insufficient balance|insufficient payer balance|insufficient sender balance|\
     not enough funds|enough funds|exceeds account balance|exceeds the balance|overdraft|balance too low|\
@@ -42,7 +42,7 @@ const INTRINSIC: &str = "intrinsic gas|not enough gas|gas limit too low|gas too 
 const GAS_LIMIT: &str = "block gas limit|blocks gas limit|gas limit exceeded|maximum gas|gas limit too high|gas limit is too high|\
     exceeds gas limit|gas limit cap|gas cap|gas limit exceeds|allowable gas|exceeds block gas|gas limit too large|gas limit|exceeds the block|max gas|gas exceeds|gas limit # exceeds|too much gas|gas too high|gas too large";
 const SENDER: &str = "invalid sender|sender is contract|not an eoa|resolve sender|sender has code|externally owned|\
-    deployed code|sender not an|sender is not|senders with|from contract|non eoa|sender recovery|recover sender";
+    deployed code|sender not an|sender is not an eoa|sender is not eoa|senders with|from contract|non eoa|sender recovery|recover sender";
 const SIGNATURE: &str = "invalid signature|signature invalid|v r s|signature verification|wrong signature|bad signature|\
     signature recovery|could not recover|ecdsa|signature is not|signature is invalid|malleable|signature values|invalid sig";
 const CHAIN_ID: &str = "invalid chain id|chain id for signer|wrong chain id|incorrect chain id|chain id mismatch|chain id|\
@@ -101,7 +101,7 @@ pub(super) const VERDICTS: &[Rule] = &[
     Rule::text(TxRejected, &[TOO_BIG]).sub("oversized").need(Facts::SEND).none(&["request body"]),
     Rule::text(TxRejected, &["condition|known account|storage root|timestamp max|block number max"]).sub("conditional").need(Facts::SEND).none(&["terms"]),
     // A law or a sequencer's list is the same behind every endpoint; a node's list is its own.
-    Rule::text(TxRejected, &["legally|sdn|sanction|ofac|not authorized to send"]).sub("denied").need(Facts::SEND),
+    Rule::text(TxRejected, &["legally|sdn|sanction|ofac|not authorized to send|whitelist|allowlist"]).sub("denied").need(Facts::SEND),
     Rule::text(TxRejected, &[DENIED]).sub("denied").flags(true, false).need(Facts::SEND).none(&["ip |api key|apikey|method|origin|key", "rate"]),
     Rule::text(Timeout, &["timeout|timed out|time out|within the|not included|not mined|wait"]).sub("sync_send").flags(false, false).need(Facts::SYNC).with(&[4]),
     Rule::code(Timeout, &[4]).sub("sync_send").flags(false, false).need(Facts::SYNC),

@@ -82,6 +82,8 @@ pub(super) const CHAIN: &[Rule] = &[
 
 /// Texts that blame the request, after everything that may hide behind such words.
 pub(super) const REQUEST: &[Rule] = &[
+    Rule::text(InvalidRequest, &["json rpc version|rpc version"]),
+
     // With our id in it the endpoint had read the request: something behind it could not.
     Rule::text(ParseError, &["parse error|invalid json"]).need(Facts::ID_ECHOED).flags(true, false),
     Rule::text(ParseError, &["parse error|parse json|parsing json|invalid json|json parse|malformed json|unexpected end of json|failed to parse request|\
