@@ -62,7 +62,9 @@ impl Classifier {
         for rule in rules::VAGUE.iter().copied().flatten() {
             compiled.push(builder.rule(rule));
         }
-        Ok(Self { matcher: builder.finish(compiled, frames..vague) })
+        Ok(Self {
+            matcher: builder.finish(compiled, frames..vague),
+        })
     }
 
     /// Judges an answer; `None` is a good answer.
@@ -76,14 +78,19 @@ impl Classifier {
             Shape::Stray(result) => in_result::judge(ev.method, result)
                 .map(hidden_outcome)
                 .or_else(|| Some(outcome(Class::MalformedEnvelope, None))),
-            Shape::Error { error, legal, echoed } => {
+            Shape::Error {
+                error,
+                legal,
+                echoed,
+            } => {
                 said.read_json(error.as_bytes());
                 self.words(ev, &said, echoed)
                     .or_else(|| unknown_error(ev, &said, legal))
             }
             Shape::NoAnswer { text, object } => {
                 said.read_json(text.as_bytes());
-                self.words(ev, &said, false).or_else(|| no_answer(ev, object))
+                self.words(ev, &said, false)
+                    .or_else(|| no_answer(ev, object))
             }
             Shape::NotJson => match page::by_status(ev, body) {
                 Some(outcome) => Some(outcome),
@@ -121,7 +128,11 @@ impl Classifier {
         if asked.is_some_and(|n| said.folded.numbers.iter().any(|x| x.value == n)) {
             facts = facts.and(Facts::ECHOES_BLOCK);
         }
-        let at = Circumstances { facts, status: ev.status, method: ev.method };
+        let at = Circumstances {
+            facts,
+            status: ev.status,
+            method: ev.method,
+        };
         self.matcher.first(said, &at)
     }
 }

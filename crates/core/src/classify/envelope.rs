@@ -68,7 +68,9 @@ pub(super) fn read<'a>(body: &'a [u8], ev: &Evidence<'_>) -> Shape<'a> {
                 },
                 |e| Shape::Error {
                     error: e.get(),
-                    legal: true, echoed: false },
+                    legal: true,
+                    echoed: false,
+                },
             ),
             Some(m) => single(text, &m, ev.request_id),
             None => Shape::NoAnswer { text, object: true },
@@ -104,7 +106,11 @@ fn single<'a>(text: &'a str, m: &Members<'a>, id: u64) -> Shape<'a> {
     match (m.result.map(RawValue::get), error) {
         // A false beside a result is how some servers say "no error".
         (Some(result), None) => {
-            if ours { Shape::Good(result) } else { Shape::Stray(result) }
+            if ours {
+                Shape::Good(result)
+            } else {
+                Shape::Stray(result)
+            }
         }
         (result, Some(error)) => Shape::Error {
             error,
@@ -138,12 +144,24 @@ fn members<'a>(text: &'a str, ev: &Evidence<'_>) -> Shape<'a> {
                 .is_none_or(|ids| ids.iter().any(|want| want.get() == id))
         });
         match single(element.get(), &Members { id: None, ..m }, 0) {
-            Shape::Error { error, legal, echoed } => {
+            Shape::Error {
+                error,
+                legal,
+                echoed,
+            } => {
                 answered += 1;
-                failed = failed.or(Some(Shape::Error { error, legal, echoed }));
+                failed = failed.or(Some(Shape::Error {
+                    error,
+                    legal,
+                    echoed,
+                }));
             }
             // Without an id that could be compared, `single` calls a good member no answer.
-            Shape::Good(_) | Shape::Stray(_) | Shape::GoodBatch | Shape::NotJson | Shape::NoAnswer { .. } => {
+            Shape::Good(_)
+            | Shape::Stray(_)
+            | Shape::GoodBatch
+            | Shape::NotJson
+            | Shape::NoAnswer { .. } => {
                 if known && m.result.is_some() {
                     answered += 1
                 } else {

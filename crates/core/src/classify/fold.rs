@@ -80,6 +80,8 @@ pub(super) struct Segment {
     pub(super) end: usize,
     /// The object that it is a member of, as counted by the scanner.
     pub(super) object: u16,
+    /// Whether it is the reason of a revert, decoded: never more than a note in a verdict.
+    pub(super) reason: bool,
 }
 
 /// All text of one answer, folded.
@@ -125,8 +127,18 @@ impl Folded {
             start,
             end: self.text.len(),
             object,
+            reason: false,
         });
         self.text.push(b'\n');
+    }
+
+    /// Folds the reason of a revert.
+    pub(super) fn push_reason(&mut self, raw: &[u8], object: u16) {
+        let before = self.segments.len();
+        self.push(raw, object);
+        for segment in &mut self.segments[before..] {
+            segment.reason = true;
+        }
     }
 
     /// The text of a segment.

@@ -5,6 +5,7 @@ use std::ops::Range;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use smallvec::SmallVec;
 
+use super::class::Class;
 use super::request::Facts;
 use super::rules::Rule;
 use super::scan::Said;
@@ -28,7 +29,7 @@ pub(super) struct Compiled {
 /// What a rule says.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Outcome {
-    pub(super) class: super::class::Class,
+    pub(super) class: Class,
     pub(super) subclass: Option<&'static str>,
     pub(super) retry: bool,
     pub(super) strike: bool,
@@ -117,7 +118,13 @@ impl Builder {
             .build(&self.phrases)
             .expect("invariant: the phrases are few and short");
         let words = self.groups.len().div_ceil(64);
-        Matcher { automaton, members: self.members, words, rules, telling }
+        Matcher {
+            automaton,
+            members: self.members,
+            words,
+            rules,
+            telling,
+        }
     }
 }
 
@@ -144,9 +151,15 @@ impl Matcher {
     /// What the first rule that holds says.
     pub(super) fn first(&self, said: &Said, at: &Circumstances<'_>) -> Option<Outcome> {
         let hits = self.hits(said);
-        let first = self.rules.iter().position(|rule| self.holds(rule, said, &hits, at))?;
+        let first = self
+            .rules
+            .iter()
+            .position(|rule| self.holds(rule, said, &hits, at))?;
         let mut outcome = self.rules[first].outcome;
-        if first < self.telling.start && outcome.subclass.is_none() && self.reads_otherwise(said, &hits, &self.rules[first].all) {
+        if first < self.telling.start
+            && outcome.subclass.is_none()
+            && self.reads_otherwise(said, &hits, &self.rules[first].all)
+        {
             outcome.subclass = Some("lookalike");
         }
         Some(outcome)
@@ -156,12 +169,16 @@ impl Matcher {
     /// note to whoever reads the books, and nothing else.
     fn reads_otherwise(&self, said: &Said, hits: &[u64], frame: &[u16]) -> bool {
         self.rules[self.telling.clone()].iter().any(|rule| {
+            // "Insufficient balance" and "unexpected error" are what contracts say every day.
             !rule.all.is_empty()
+                && rule.outcome.class != Class::Internal
+                && rule.outcome.subclass != Some("insufficient_funds")
                 && rule.statuses.is_empty()
                 && rule.codes.is_empty()
                 && rule.number.is_none()
                 && (0..said.folded.segments.len()).any(|s| {
-                    frame.iter().chain(&rule.all).all(|g| self.hit(hits, s, *g))
+                    (said.folded.segments[s].reason || frame.iter().all(|g| self.hit(hits, s, *g)))
+                        && rule.all.iter().all(|g| self.hit(hits, s, *g))
                         && !rule.none.iter().any(|g| self.hit(hits, s, *g))
                 })
         })
@@ -201,19 +218,21 @@ impl Matcher {
                 (0..segments.len()).all(|s| !rule.none.iter().any(|g| self.hit(hits, s, *g)));
             return code && quiet;
         }
-        (0..segments.len()).any(|s| {
-            rule.all.iter().all(|g| self.hit(hits, s, *g))
-                && !rule.none.iter().any(|g| self.hit(hits, s, *g))
-                && (rule.codes.is_empty()
-                    || said
-                        .code(segments[s].object)
-                        .is_some_and(|c| rule.codes.contains(&c)))
-                && rule.number.is_none_or(|n| {
-                    said.folded.numbers.iter().any(|x| {
-                        x.value == n && (segments[s].start..segments[s].end).contains(&x.at)
+        (0..segments.len())
+            .filter(|s| !segments[*s].reason)
+            .any(|s| {
+                rule.all.iter().all(|g| self.hit(hits, s, *g))
+                    && !rule.none.iter().any(|g| self.hit(hits, s, *g))
+                    && (rule.codes.is_empty()
+                        || said
+                            .code(segments[s].object)
+                            .is_some_and(|c| rule.codes.contains(&c)))
+                    && rule.number.is_none_or(|n| {
+                        said.folded.numbers.iter().any(|x| {
+                            x.value == n && (segments[s].start..segments[s].end).contains(&x.at)
+                        })
                     })
-                })
-        })
+            })
     }
 
     fn hit(&self, hits: &[u64], segment: usize, group: u16) -> bool {

@@ -41,16 +41,18 @@ pub(super) fn suggested(said: &Said, subclass: Option<&str>) -> Option<Suggested
 fn facts(said: &Said, out: &mut SuggestedRange) {
     for fact in &said.facts {
         let value = fact.value as u64;
-        let slot = match fact.name() {
+        let name = fact.name();
+        let has = |part: &str| memchr::memmem::find(name, part.as_bytes()).is_some();
+        let caps = has("max") || has("limit") || has("allowed");
+        let slot = match name {
             b"from" | b"fromblock" | b"startblock" | b"suggestedfrom" | b"suggestedfromblock" => {
                 &mut out.from
             }
             b"to" | b"toblock" | b"endblock" | b"suggestedto" | b"suggestedtoblock" => &mut out.to,
-            b"maxblocks" | b"maxblockrange" | b"maxrange" | b"blockrangelimit" | b"rangelimit" => {
-                &mut out.max_blocks
-            }
-            b"maxresults" | b"resultlimit" | b"maxlogs" | b"limit" => &mut out.max_results,
-            b"maxbytes" | b"maxresponsesize" => &mut out.max_bytes,
+            b"limit" => &mut out.max_results,
+            _ if caps && (has("range") || has("block") || has("span")) => &mut out.max_blocks,
+            _ if caps && (has("result") || has("logs") || has("events")) => &mut out.max_results,
+            _ if caps && (has("bytes") || has("size")) => &mut out.max_bytes,
             _ => continue,
         };
         slot.get_or_insert(value);

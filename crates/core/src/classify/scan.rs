@@ -8,7 +8,7 @@
 
 use std::borrow::Cow;
 
-use memchr::memchr2;
+use memchr::{memchr2, memmem};
 use smallvec::SmallVec;
 
 use super::fold::Folded;
@@ -19,6 +19,8 @@ const MAX_UNWRAP: u8 = 5;
 const MAX_DEPTH: usize = 64;
 /// Most objects whose code is kept.
 const MAX_OBJECTS: usize = 64;
+/// Most bytes of a decoded reason that are read.
+const MAX_REASON: usize = 512;
 /// Most named numbers that are kept.
 const MAX_FACTS: usize = 32;
 
@@ -192,13 +194,16 @@ impl Said {
         if is_data(text) {
             if key != b"message" {
                 self.encoded_data |= text.len() > 2;
-                self.solidity_data |= text.len() >= 10
-                    && [&b"08c379a0"[..], b"4e487b71"].iter().any(|s| text[2..10].eq_ignore_ascii_case(s));
+                self.encoded(text, object);
             }
             if text.len() <= 18 {
                 self.numeral(text, object, key);
             }
             return;
+        }
+        // "Reverted 0x08c379a0…"
+        if let Some(at) = memmem::find(&text[..text.len().min(64)], b" 0x") {
+            self.encoded(&text[at + 1..], object);
         }
         if key == b"code" && text.len() <= 12 {
             self.numeral(text, object, key);
@@ -218,6 +223,33 @@ impl Said {
                 self.json(&text[at..], unwrapped + 1, object);
             }
             None => self.folded.push(text, object),
+        }
+    }
+
+    /// Notes the data of a revert, and reads its reason where it is a plain sentence.
+    fn encoded(&mut self, data: &[u8], object: u16) {
+        let selector = data.get(2..10).unwrap_or(b"");
+        let is = |s: &[u8]| selector.eq_ignore_ascii_case(s);
+        if is(b"4e487b71") || is(b"08c379a0") {
+            self.solidity_data = true;
+        }
+        if is(b"08c379a0") {
+            // Offset and length are two words of 64 digits; the reason follows them.
+            let reason: SmallVec<[u8; 128]> = data
+                .get(138..)
+                .unwrap_or(b"")
+                .as_chunks::<2>()
+                .0
+                .iter()
+                .take(MAX_REASON)
+                .map_while(|pair| {
+                    std::str::from_utf8(pair)
+                        .ok()
+                        .and_then(|p| u8::from_str_radix(p, 16).ok())
+                })
+                .take_while(|c| (0x20..0x7f).contains(c))
+                .collect();
+            self.folded.push_reason(&reason, object);
         }
     }
 

@@ -3,7 +3,8 @@
 use super::words::{ABSENT, ANSWER_SIZE, COMMERCE, HEAD, OVER, PAST, REQUEST_BODY, RESULTS, SPAN};
 use super::{Facts, Rule};
 use crate::classify::class::Class::{
-    Behind, Internal, InvalidParams, MethodUnsupported, MissingHistory, RangeLimit, RateLimited, ReorgedBlock, Syncing,
+    Behind, Internal, InvalidParams, MethodUnsupported, MissingHistory, RangeLimit, RateLimited,
+    ReorgedBlock, Syncing,
 };
 
 const NO_BLOCK: &str = "header not found|header for hash not found|unknown block|block not found|unknown header|\
@@ -95,7 +96,14 @@ const PRUNED: &str = "pruned|purged|account changes|inverted index|pruning|missi
 /// Rule 11, first half.
 pub(super) const HISTORY: &[Rule] = &[
 
-    Rule::text(MissingHistory, &["archive|historical|history|archival|older than", COMMERCE]).sub("archive_gated").none(&["missing trie node|pruned|pruning", "method", "debug"]),
+    Rule::text(MissingHistory, &["archive|historical|history|archival|older than", COMMERCE])
+        .sub("archive_gated")
+        .deny(Facts::TRACE)
+        .none(&["missing trie node|pruned|pruning", "method"]),
+    Rule::text(MissingHistory, &["archive|historical|history|archival|older than", COMMERCE])
+        .sub("archive_gated")
+        .none(&["missing trie node|pruned|pruning", "method", "debug"]),
+    Rule::text(MissingHistory, &["limit|exceed|max", "range|blocks|window"]).sub("proof_window").need(Facts::PROOF),
     Rule::text(MissingHistory, &["proof", "window|distance|too far|historical|limit|not available|older"]).sub("proof_window"),
     Rule::text(MissingHistory, &["receipt", "pruned|unavailable|not available|missing|mismatch|length|not keep|no longer"]).sub("receipts"),
     Rule::code(MissingHistory, &[4444]),

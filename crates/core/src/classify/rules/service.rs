@@ -3,9 +3,9 @@
 use super::words::{ABSENT, GATE, OVER, REFUSED, REQUEST_BODY};
 use super::{Facts, Rule};
 use crate::classify::class::Class::{
-    BadGatewayHtml, FilterNotFound, Internal, InvalidRequest, MethodBlocked, MethodUnsupported, Overloaded,
-    PayloadTooLarge, QuotaExhausted, RateLimited, SubscriptionUnsupported, Syncing, Timeout,
-    Unauthorized,
+    BadGatewayHtml, FilterNotFound, Internal, InvalidRequest, MethodBlocked, MethodUnsupported,
+    Overloaded, PayloadTooLarge, QuotaExhausted, RateLimited, SubscriptionUnsupported, Syncing,
+    Timeout, Unauthorized,
 };
 
 const NO_METHOD: &str = "method not found|method does not exist|method doesnt exist|method not supported|unsupported method|\
@@ -21,7 +21,7 @@ pub(super) const FILTERS: &[Rule] = &[
     Rule::code(SubscriptionUnsupported, &[-32601]).need(Facts::SUBSCRIBE),
 ];
 
-const NOW: &str = "per second|per minute|throughput|cups|rate limit|too many requests|requests per|concurrent|second";
+const NOW: &str = "per second|per minute|throughput|cups|rate limit|too many requests|requests per|concurrent|second|sec ";
 
 /// Rule 8.
 pub(super) const QUOTA: &[Rule] = &[
@@ -119,6 +119,7 @@ pub(super) const STATE: &[Rule] = &[
     Rule::text(Internal, &["dial tcp|connection refused|no such host|connection reset|econnrefused|econnreset|broken pipe|socket hang up|fetch failed|failed to connect|connect error|\
            decode body|low level protocol|disconnected|certificate|network error|getaddrinfo|enotfound|status code|bad response|error sending request|eof|connection closed|connection error|transport error|cannot connect|could not connect|unable to connect|no route to host|tls handshake|response from upstream|invalid response"])
         .sub("upstream_connect"),
+    Rule::text(Overloaded, &["currently healthy|is healthy|are healthy"]),
     Rule::text(Overloaded, &["no server|no backend|no available|no healthy|no upstream|no nodes|no node|no provider|no endpoint|no working|no rpc|all upstream|no live|backend is currently|backends are|upstreams are|no active|upstream unavailable|upstreams unavailable|upstream not available|upstream is unavailable|backend unavailable|backend not available"]).sub("no_upstream"),
     Rule::text(Overloaded, &["sequencer"]).sub("sequencer").flags(true, false).none(&["internal"]),
     Rule::text(Overloaded, &["over capacity|overload|too busy|busy|too much load|at this time|at the moment|right now|high load|heavy load|unavailable|scheduler|shutting down|shutdown|maintenance|try again later|\
@@ -128,16 +129,18 @@ pub(super) const STATE: &[Rule] = &[
 
 /// Rule 16, second half: keys, origins, addresses.
 pub(super) const KEYS: &[Rule] = &[
-    Rule::text(Unauthorized, &["host ", "not allowed|blocked|denied|forbidden"]).sub("origin"),
-
-    // An aggregator that names the code of the provider behind it, under a code of its own.
-    Rule::text(Unauthorized, &["json rpc code #", "api key|apikey|key"]).with(&[0]).sub("upstream_key"),
     Rule::text(
         Unauthorized,
-        &[
-            "origin|referer|referrer|cors|domain|user agent",
-            REFUSED,
-        ],
+        &["host ", "not allowed|blocked|denied|forbidden"],
+    )
+    .sub("origin"),
+    // An aggregator that names the code of the provider behind it, under a code of its own.
+    Rule::text(Unauthorized, &["json rpc code #", "api key|apikey|key"])
+        .with(&[0])
+        .sub("upstream_key"),
+    Rule::text(
+        Unauthorized,
+        &["origin|referer|referrer|cors|domain|user agent", REFUSED],
     )
     .sub("origin"),
     Rule::text(

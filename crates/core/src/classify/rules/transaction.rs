@@ -25,7 +25,7 @@ const REPLACE: &str = "own nonce already used|replacement transaction|replacemen
 const FUNDS: &str = "insufficient funds|insufficient balance|insufficient payer balance|insufficient sender balance|\
     not enough funds|enough funds|exceeds account balance|exceeds the balance|overdraft|balance too low|\
     insufficient eth|not enough balance|balance is insufficient|insufficient signer balance|failed to pay|\
-    insufficient account balance|lack of funds|insufficient lamports|insufficient native|insufficient gas balance|had insufficient|unable to pay|payment";
+    insufficient account balance|lack of funds|insufficient lamports|insufficient native|insufficient gas balance|had insufficient|unable to pay|transaction payment|invalid payment";
 const BELOW_BASE: &str = "less than block base fee|less than the block base fee|below base fee|lower than base fee|\
     fee cap less than|max fee per gas less than|less than base fee|less than the base fee|lower than the base fee|below the base fee|\
     lower than block base fee|below block base fee|base fee exceeds|under the base fee|smaller than base fee";
@@ -40,7 +40,7 @@ const CHEAP: &str = "underpriced|price too low|price is too low|gas price below|
 const INTRINSIC: &str = "intrinsic gas|not enough gas|gas limit too low|gas too low|floor data gas|insufficient gas|\
     gas limit is too low|gas floor|floor gas|gas below|gas limit below|calldata floor|gas is too low|gas limit is below|at least # gas|gas less than";
 const GAS_LIMIT: &str = "block gas limit|blocks gas limit|gas limit exceeded|maximum gas|gas limit too high|gas limit is too high|\
-    exceeds gas limit|gas limit cap|gas cap|gas limit exceeds|allowable gas|exceeds block gas|gas limit too large|gas limit|exceeds the block|max gas|gas exceeds|gas limit # exceeds|too much gas|gas too high|gas too large";
+    exceeds gas limit|gas limit cap|gas cap|gas limit exceeds|allowable gas|exceeds block gas|gas limit too large|gas limit|exceeds the block|max gas|gas exceeds|gas limit # exceeds|too much gas|gas too high|gas too large|gas is beyond|gas beyond";
 const SENDER: &str = "invalid sender|sender is contract|not an eoa|resolve sender|sender has code|externally owned|\
     deployed code|sender not an|sender is not an eoa|sender is not eoa|senders with|from contract|non eoa|sender recovery|recover sender";
 const SIGNATURE: &str = "invalid signature|signature invalid|v r s|signature verification|wrong signature|bad signature|\

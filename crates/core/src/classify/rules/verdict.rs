@@ -2,8 +2,9 @@
 
 use super::{Facts, Rule};
 use crate::classify::class::Class::{
-    ExecutionRevert, Internal, InvalidParams, InvalidRequest, MethodUnsupported, MissingHistory, Overloaded,
-    ParseError, RateLimited, PayloadTooLarge, QuotaExhausted, Timeout, TxRejected, Unauthorized, UserRejected, WrongChain,
+    ExecutionRevert, Internal, InvalidParams, InvalidRequest, MethodUnsupported, MissingHistory,
+    Overloaded, ParseError, PayloadTooLarge, QuotaExhausted, RateLimited, Timeout, TxRejected,
+    Unauthorized, UserRejected, WrongChain,
 };
 
 const HALT: &str = "invalid opcode|out of gas|outofgas|stack underflow|stack overflow|stack limit|invalid jump|\
@@ -18,6 +19,7 @@ pub(super) const FRAMES: &[Rule] = &[
         .sub("halt_precompile")
         .flags(true, false)
         .any(Facts::TX)
+        .deny(Facts::REVERT_DATA)
         .none(&["execution reverted"]),
     Rule::text(
         ExecutionRevert,
@@ -83,15 +85,30 @@ pub(super) const CHAIN: &[Rule] = &[
 /// Texts that blame the request, after everything that may hide behind such words.
 pub(super) const REQUEST: &[Rule] = &[
     Rule::text(InvalidRequest, &["json rpc version|rpc version"]),
-
     // With our id in it the endpoint had read the request: something behind it could not.
-    Rule::text(ParseError, &["parse error|invalid json"]).need(Facts::ID_ECHOED).flags(true, false),
-    Rule::text(ParseError, &["parse error|parse json|parsing json|invalid json|json parse|malformed json|unexpected end of json|failed to parse request|\
-           not valid json|json syntax"]),
-    Rule::text(InvalidRequest, &["json rpc version|rpc version|invalid request|malformed request|not a valid request|\
-           missing method|no method specified|empty request"])
-        .none(&["params|parameter|argument"]),
-    Rule::text(InvalidParams, &["invalid argument|invalid params|invalid parameter|cannot unmarshal"]).none(&["internal"]),
+    Rule::text(ParseError, &["parse error|invalid json"])
+        .need(Facts::ID_ECHOED)
+        .flags(true, false),
+    Rule::text(
+        ParseError,
+        &[
+            "parse error|parse json|parsing json|invalid json|json parse|malformed json|unexpected end of json|failed to parse request|\
+           not valid json|json syntax",
+        ],
+    ),
+    Rule::text(
+        InvalidRequest,
+        &[
+            "json rpc version|rpc version|invalid request|malformed request|not a valid request|\
+           missing method|no method specified|empty request",
+        ],
+    )
+    .none(&["params|parameter|argument"]),
+    Rule::text(
+        InvalidParams,
+        &["invalid argument|invalid params|invalid parameter|cannot unmarshal"],
+    )
+    .none(&["internal"]),
 ];
 
 /// The same by words that are found in many a sentence; no sign of anything inside a reason.
