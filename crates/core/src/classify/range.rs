@@ -146,6 +146,12 @@ fn read(folded: &Folded, segment: Segment, subclass: Option<&str>, out: &mut Sug
             {
                 out.from = Some(a);
                 out.to = Some(b);
+            } else if noun(w.at(j + 1)).is_some()
+                && matches!(cap(&w, i), Some(Cap::Before))
+                && let Some((value, milli)) = w.value(j)
+            {
+                // "limited to 0 - 50 blocks"
+                note(&w, j, value, milli, subclass, out);
             }
             i = j + 1;
             continue;

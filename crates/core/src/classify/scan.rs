@@ -21,6 +21,8 @@ const MAX_DEPTH: usize = 64;
 const MAX_OBJECTS: usize = 64;
 /// Most bytes of a decoded reason that are read.
 const MAX_REASON: usize = 512;
+/// Longest string that is read as a number or a duration.
+const MAX_NAMED: usize = 24;
 /// Most named numbers that are kept.
 const MAX_FACTS: usize = 32;
 
@@ -214,9 +216,7 @@ impl Said {
         ) {
             return;
         }
-        if self.folded.segments.is_empty() || !text.is_empty() {
-            self.named_wait(text, key);
-        }
+        self.named(text, key);
         match embedded_json(text).filter(|_| unwrapped < MAX_UNWRAP) {
             Some(at) => {
                 self.folded.push(&text[..at], object);
@@ -253,14 +253,15 @@ impl Said {
         }
     }
 
-    /// A number in quotes under a name.
-    fn named_wait(&mut self, text: &[u8], key: &[u8]) {
-        if !key.is_empty()
-            && !text.is_empty()
-            && text.len() <= 20
-            && text.iter().all(|c| c.is_ascii_digit() || *c == b'.')
-        {
+    /// A number or a duration in quotes under a name: `"30"`, `"707.5ms"`.
+    fn named(&mut self, text: &[u8], key: &[u8]) {
+        if key.is_empty() || text.len() > MAX_NAMED || !text.first().is_some_and(u8::is_ascii_digit) {
+            return;
+        }
+        if text.iter().all(|c| c.is_ascii_digit() || *c == b'.') {
             self.fact(key, text);
+        } else if let Some(wait) = std::str::from_utf8(text).ok().and_then(super::wait::duration) {
+            self.keep(key, wait.as_secs_f64());
         }
     }
 
@@ -290,6 +291,13 @@ impl Said {
             return;
         };
         if !value.is_finite() || value < 0.0 {
+            return;
+        }
+        self.keep(key, value);
+    }
+
+    fn keep(&mut self, key: &[u8], value: f64) {
+        if self.facts.len() >= MAX_FACTS {
             return;
         }
         let mut name = [0_u8; 24];

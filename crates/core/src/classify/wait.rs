@@ -42,11 +42,14 @@ pub fn retry_after(value: &str, wall: SystemTime) -> Option<Duration> {
     if let Ok(date) = httpdate::parse_http_date(value) {
         return Some(date.duration_since(wall).unwrap_or(Duration::ZERO));
     }
-    let mut folded = super::fold::Folded::default();
-    folded.push(&value.as_bytes()[..value.len().min(64)], 0);
-    let segment = *folded.segments.first()?;
+    duration(value)
+}
+
+/// Reads `10m0s`, `4ms`, `707.5ms`, `20 seconds`.
+pub(super) fn duration(value: &str) -> Option<Duration> {
     let mut said = Said::default();
-    said.folded = folded;
+    said.folded.push(&value.as_bytes()[..value.len().min(64)], 0);
+    let segment = *said.folded.segments.first()?;
     duration_at(&said, segment.start, segment.end)
 }
 

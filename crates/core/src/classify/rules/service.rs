@@ -21,14 +21,14 @@ pub(super) const FILTERS: &[Rule] = &[
     Rule::code(SubscriptionUnsupported, &[-32601]).need(Facts::SUBSCRIBE),
 ];
 
-const NOW: &str = "per second|per minute|throughput|cups|rate limit|too many requests|requests per|concurrent|second|sec ";
+const NOW: &str = "per second|per minute|throughput|cups|rate limit|too many requests|requests per|concurrent|second|sec |rps";
 
 /// Rule 8.
 pub(super) const QUOTA: &[Rule] = &[
     Rule::text(QuotaExhausted, &["daily|per day|a day|today|# hours|#h limit", "limit|quota|usage|consumed|exceed|reached|exhaust|request"]).sub("daily").none(&["per second"]),
     Rule::text(QuotaExhausted, &["past due|invoice|unpaid|overdue|payment method|billing issue|credit card|outstanding balance|payment failed"]).sub("billing"),
     Rule::text(QuotaExhausted, &["payment is required|payment required|monthly|per month|this month|quota|out of credit|credits|credit limit|insufficient credit|no credits|prepaid|subscription expired|\
-           plan expired|trial expired|trial has|monthly limit|included usage|allowance|capacity limit"])
+           plan expired|trial|monthly limit|included usage|allowance|capacity limit"])
         .none(&[NOW, "range|block"]),
     Rule::text(QuotaExhausted, &["usage limit|call limit|capacity exceeded|request limit|requests limit|plan limit|capacity|allotment|compute units|limit", "plan|upgrade|subscription|exhaust|for your account"])
         .none(&[NOW, "range|blocks|timeout|method|archive|batch|response|size|logs|response|debug|trace|subscriptions"]),
@@ -76,7 +76,7 @@ pub(super) const RATE: &[Rule] = &[
         .sub("no_upstream")
         .flags(true, false),
     Rule::text(Timeout, &["timeout|timed out|time out|deadline exceeded|took too long|time limit|execution aborted", "limit|plan|tier|upgrade|exceed|max"]),
-    Rule::text(Overloaded, &["over capacity|connection pool|pool queue|worker|connections|queue|at capacity|no capacity|backlog", "full|busy|exhaust|limit|max|capacity|too many|exceed|timed out"]).none(&["requests per|rate limit"]),
+    Rule::text(Overloaded, &["over capacity|connection pool|pool queue|worker|connections|queue|at capacity|no capacity|backlog", "full|busy|exhaust|limit|max|capacity|too many|exceed|timed out"]).none(&["requests per|rate limit|too many connections"]),
     Rule::text(
         RateLimited,
         &["rate limit|ratelimit|rate limited|too many requests|many requests|request rate|requests per|per second|throttl|request limit|\
@@ -120,7 +120,7 @@ pub(super) const STATE: &[Rule] = &[
            decode body|low level protocol|disconnected|certificate|network error|getaddrinfo|enotfound|status code|bad response|error sending request|eof|connection closed|connection error|transport error|cannot connect|could not connect|unable to connect|no route to host|tls handshake|response from upstream|invalid response"])
         .sub("upstream_connect"),
     Rule::text(Overloaded, &["currently healthy|is healthy|are healthy"]),
-    Rule::text(Overloaded, &["no server|no backend|no available|no healthy|no upstream|no nodes|no node|no provider|no endpoint|no working|no rpc|all upstream|no live|backend is currently|backends are|upstreams are|no active|upstream unavailable|upstreams unavailable|upstream not available|upstream is unavailable|backend unavailable|backend not available"]).sub("no_upstream"),
+    Rule::text(Overloaded, &["no server|no backend|no available|no healthy|no upstream|no nodes|no node|no provider|no matched|no matching|no endpoint|no working|no rpc|all upstream|no live|backend is currently|backends are|upstreams are|no active|upstream unavailable|upstreams unavailable|upstream not available|upstream is unavailable|backend unavailable|backend not available"]).sub("no_upstream"),
     Rule::text(Overloaded, &["sequencer"]).sub("sequencer").flags(true, false).none(&["internal"]),
     Rule::text(Overloaded, &["over capacity|overload|too busy|busy|too much load|at this time|at the moment|right now|high load|heavy load|unavailable|scheduler|shutting down|shutdown|maintenance|try again later|\
            out of resources|resource exhausted|no capacity|congest|insufficient capacity|temporarily|not accepting|out of memory|capacity"]),

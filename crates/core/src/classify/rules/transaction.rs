@@ -13,13 +13,13 @@ const KNOWN: &str = "already known|alreadyknown|known transaction|already import
 const MINED: &str = "already mined|already finalized|already executed|already included|already been mined|already in chain|\
     already confirmed|already processed|already been included|already in the chain|already in a block|already in block";
 const FULL: &str = "pool is full|pool full|txpool is full|txpool full|queue full|queue is full|mempool is full|mempool full|pool size|pool overflow|\
-    pool at capacity|pool is at capacity|pool limit|pool has reached|too many transactions in|no space in|pool capacity|discarded outright";
+    pool at capacity|pool is at capacity|pool limit|pool has reached|too many transactions in|no space in|pool capacity|discarded outright|pool not enabled|pool disabled|pool is disabled";
 const NONCE_LOW: &str = "nonce too low|nonce is too low|old nonce|nonce has already been used|nonce already used|\
     nonce expired|invalid transaction nonce|pool stale|^stale|nonce stale|stale nonce|stale transaction|nonce lower|incorrect nonce|nonce low|wrong nonce|nonce less than|\
     nonce below|nonce is lower|nonce is less|nonce too small|invalid nonce|account nonce mismatch|nonce mismatch|nonce used";
 const NONCE_HIGH: &str = "nonce too high|nonce is too high|nonce gap|gapped nonce|future nonce|nonce too distant|\
     nonce is too distant|nonce too far|nonce ahead|nonce greater|nonce is greater|nonce beyond|pool future|nonce higher|\
-    nonce is higher|nonce too big|nonce too large";
+    nonce is higher|nonce too big|nonce too large|nonce has max";
 const REPLACE: &str = "own nonce already used|replacement transaction|replacement underpriced|replacement not|replacement|could not replace|\
     replace existing|same nonce|replace pending|replace an existing|had higher priority|to replace|cannot replace";
 const FUNDS: &str = "insufficient funds|insufficient balance|insufficient payer balance|insufficient sender balance|\
@@ -108,7 +108,7 @@ pub(super) const VERDICTS: &[Rule] = &[
     Rule::code(Overloaded, &[5]).sub("sync_send").flags(false, false).need(Facts::SYNC),
     Rule::text(TxRejected, &["validation|validate|failed to verify"]).sub("validation").need(Facts::SEND).none(&["validation service"]),
     Rule::text(TxRejected, &["policy"]).sub("policy").need(Facts::SEND),
-    Rule::text(TxRejected, &["invalid transaction|transaction invalid|tx invalid|transaction rejected|tx rejected|rejected transaction|transaction was rejected|invalid tx"]).need(Facts::SEND),
+    Rule::text(TxRejected, &["invalid transaction|transaction as invalid|negative value|transaction invalid|tx invalid|transaction rejected|tx rejected|rejected transaction|transaction was rejected|invalid tx"]).need(Facts::SEND),
 ];
 
 /// The same words where nothing was sent: the node's state is wrong, whatever it says.

@@ -4,7 +4,7 @@
 pub(super) const OVER: &str = "exceed|too large|too wide|too big|too many|too high|too long|too broad|too great|\
     limited to|limit to|limit the|limit is|limit of|limit reached|limit|at most|up to|no more than|max|more than|\
     greater than|larger than|bigger than|longer than|wider than|smaller than|less than|over the|over limit|\
-    restrict|reduce|narrow|smaller|shrink|threshold|not supported on|beyond the allowed|above the allowed";
+    restrict|reduce|narrow|at a time|only query|smaller|shrink|threshold|not supported on|beyond the allowed|above the allowed";
 
 /// An extent in blocks.
 pub(super) const SPAN: &str = "block range|blocks range|range|block span|span|blocks distance|block distance|\
@@ -13,7 +13,7 @@ pub(super) const SPAN: &str = "block range|blocks range|range|block span|span|bl
 
 /// A count of what matched.
 pub(super) const RESULTS: &str = "results|result count|result set|logs|log count|log entries|events|entries|records|\
-    matches|log results|items|rows|# result|# log";
+    matches|log results|items|rows|# result|# log|count ";
 
 /// The size of an answer.
 pub(super) const ANSWER_SIZE: &str = "response size|response is too|response too|response body|response length|\
