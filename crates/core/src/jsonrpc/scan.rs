@@ -120,10 +120,10 @@ impl<'a> Scanner<'a> {
         loop {
             let name = self.name()?;
             let value = self.value()?;
-            if let Some(i) = names.iter().position(|known| name.is(known)) {
-                if members.values[i].replace(value).is_some() {
-                    members.repeated |= 1 << i;
-                }
+            if let Some(i) = names.iter().position(|known| name.is(known))
+                && members.values[i].replace(value).is_some()
+            {
+                members.repeated |= 1 << i;
             }
             if self.close(b'}') {
                 return Ok(members);
