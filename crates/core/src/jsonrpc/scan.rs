@@ -342,8 +342,8 @@ fn ends_run(byte: u8) -> bool {
 fn marks(word: u64) -> u64 {
     const LOW: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x8080_8080_8080_8080;
-    let quote = word ^ (LOW * b'"' as u64);
-    let backslash = word ^ (LOW * b'\\' as u64);
+    let quote = word ^ (LOW * u64::from(b'"'));
+    let backslash = word ^ (LOW * u64::from(b'\\'));
     let control = word.wrapping_sub(LOW * 0x20) & !word;
     let quote = quote.wrapping_sub(LOW) & !quote;
     let backslash = backslash.wrapping_sub(LOW) & !backslash;
