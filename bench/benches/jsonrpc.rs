@@ -74,7 +74,7 @@ fn requests(c: &mut Criterion) {
     ] {
         group.throughput(Throughput::Bytes(body.len() as u64));
         group.bench_function(name, |b| {
-            b.iter(|| parse(black_box(body.as_bytes()), &limits))
+            b.iter(|| parse(black_box(body.as_bytes()), &limits));
         });
     }
     group.bench_function("eth_call/serde_json", |b| {
@@ -108,7 +108,7 @@ fn replies(c: &mut Criterion) {
         assert!(parse_reply(body.as_bytes(), 7).is_ok());
         group.throughput(Throughput::Bytes(body.len() as u64));
         group.bench_function(name, |b| {
-            b.iter(|| parse_reply(black_box(body.as_bytes()), 7))
+            b.iter(|| parse_reply(black_box(body.as_bytes()), 7));
         });
         group.bench_function(format!("{name}/serde_json"), |b| {
             b.iter(|| serde_json::from_slice::<SerdeReply<'_>>(black_box(body.as_bytes())).is_ok());
