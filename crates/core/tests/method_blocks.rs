@@ -10,7 +10,7 @@ const HASH: &str = "0x00112233445566778899AABBCCDDEEFF00112233445566778899aabbcc
 fn hash() -> [u8; 32] {
     let mut hash = [0; 32];
     for (index, byte) in hash.iter_mut().enumerate() {
-        *byte = u8::try_from(index % 16).unwrap() * 0x11;
+        *byte = u8::try_from(index % 16).expect("below 16") * 0x11;
     }
     hash
 }
@@ -19,7 +19,7 @@ fn hash() -> [u8; 32] {
 fn pinned(method: &str, params: &str) -> Option<String> {
     let mut out = b"kept".to_vec();
     let rewritten = rewrite(lookup(method), params, 100, &mut out);
-    let out = String::from_utf8(out).unwrap();
+    let out = String::from_utf8(out).expect("text");
     let out = out.strip_prefix("kept").expect("out is appended to");
     match rewritten {
         Rewritten::Pinned => Some(out.to_owned()),

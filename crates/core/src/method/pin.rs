@@ -5,8 +5,8 @@
 //! take the same pin, and an EIP-1898 object stays an object.
 
 use super::{
-    block::{self, Found, Slot, array_text},
     descriptor::Descriptor,
+    found::{self, Found, Slot, array_text},
 };
 use smallvec::SmallVec;
 
@@ -22,9 +22,9 @@ pub enum Rewritten {
     Pinned,
 }
 
-/// [`find`](block::find) and [`Found::rewrite`] in one.
+/// [`find`](found::find) and [`Found::rewrite`] in one.
 pub fn rewrite(row: &'static Descriptor, params: &str, pin: u64, out: &mut Vec<u8>) -> Rewritten {
-    block::find(row, params).rewrite(params, pin, out)
+    found::find(row, params).rewrite(params, pin, out)
 }
 
 impl Found {
