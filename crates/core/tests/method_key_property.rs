@@ -324,12 +324,16 @@ fn change(value: &mut Value, dice: &mut Dice) {
                 other => other.clone(),
             };
         }
-        Value::List(items) => match (dice.below(4), items.len()) {
-            (0, _) | (_, 0) => items.push(Value::Hex("e".to_owned())),
-            (1, 2..) => items.swap(0, 1),
-            (2, _) => *items = vec![Value::List(items.clone())],
-            (_, length) => change(&mut items[dice.below(length)], dice),
-        },
+        Value::List(items) => {
+            let nested = items.iter().position(|item| matches!(item, Value::List(_)));
+            match (dice.below(6), nested, items.len()) {
+                (0 | 1, Some(at), _) => rebracket(items, at, dice),
+                (_, _, 0) | (2, _, _) => items.push(Value::Hex("e".to_owned())),
+                (3, _, 2..) => items.swap(0, 1),
+                (4, _, _) => *items = vec![Value::List(items.clone())],
+                (_, _, length) => change(&mut items[dice.below(length)], dice),
+            }
+        }
         Value::Object(members) => {
             let known = ["data", "input"];
             let found = members.iter().position(|(name, _)| known.contains(name));
@@ -364,6 +368,23 @@ fn change(value: &mut Value, dice: &mut Dice) {
             (_, length @ 1..) => change(&mut members[dice.below(length)].1, dice),
             _ => members.push(("0001".to_owned(), Value::Object(Vec::new()))),
         },
+    }
+}
+
+/// The same leaves in the same order, with one bracket elsewhere.
+fn rebracket(items: &mut Vec<Value>, at: usize, dice: &mut Dice) {
+    let Value::List(mut inner) = items.remove(at) else {
+        return;
+    };
+    let first = dice.below(2) == 0 && !inner.is_empty();
+    let out = if first {
+        Some(inner.remove(0))
+    } else {
+        inner.pop()
+    };
+    items.insert(at, Value::List(inner));
+    if let Some(out) = out {
+        items.insert(if first { at } else { at + 1 }, out);
     }
 }
 
