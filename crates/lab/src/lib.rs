@@ -1,1 +1,4 @@
 //! Endpoints that fail on cue.
+
+#[cfg(feature = "sockets")]
+pub mod sockets;
