@@ -58,7 +58,10 @@ impl SecretUrl {
     /// The value of the `Authorization` header that the URL's user and password ask for.
     pub(crate) fn basic(&self) -> Option<String> {
         let (user, password) = self.login()?;
-        Some(format!("Basic {}", base64(&[&user[..], b":", &password[..]].concat(), STANDARD)))
+        Some(format!(
+            "Basic {}",
+            base64(&[&user[..], b":", &password[..]].concat(), STANDARD)
+        ))
     }
 
     /// What takes this URL's credentials out of a text.
@@ -103,7 +106,10 @@ impl SecretUrl {
         if user.is_empty() && password.is_none() {
             return None;
         }
-        Some((percent_decoded(user), percent_decoded(password.unwrap_or_default())))
+        Some((
+            percent_decoded(user),
+            percent_decoded(password.unwrap_or_default()),
+        ))
     }
 }
 
@@ -249,7 +255,11 @@ mod tests {
             "YWxpY2U6b3BlbiBzZXNhbWU",
         ] {
             let text = format!("no access with {secret}, sorry");
-            assert_eq!(scrubber.scrub(&text).unwrap(), "no access with ***, sorry", "{secret}");
+            assert_eq!(
+                scrubber.scrub(&text).unwrap(),
+                "no access with ***, sorry",
+                "{secret}"
+            );
         }
         assert_eq!(scrubber.scrub("v2 x 1 node.example"), None);
     }
@@ -258,18 +268,30 @@ mod tests {
     #[test]
     fn replaces_a_credential_that_holds_another_one_whole() {
         let url = SecretUrl::parse("https://node.example/abcdefgh/abcdefgh-long").unwrap();
-        assert_eq!(url.scrubber().scrub("abcdefgh-long abcdefgh").unwrap(), "*** ***");
+        assert_eq!(
+            url.scrubber().scrub("abcdefgh-long abcdefgh").unwrap(),
+            "*** ***"
+        );
     }
 
     // RFC 4648, section 10
     #[test]
     fn encodes_base64_as_the_standard_does() {
-        let cases = [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")];
+        let cases = [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foob", "Zm9vYg=="),
+        ];
         for (plain, coded) in cases {
             assert_eq!(base64(plain.as_bytes(), STANDARD), coded);
         }
         let url = SecretUrl::parse("http://Aladdin:open%20sesame@node.example").unwrap();
         assert_eq!(url.basic().unwrap(), "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
-        assert_eq!(SecretUrl::parse("http://node.example").unwrap().basic(), None);
+        assert_eq!(
+            SecretUrl::parse("http://node.example").unwrap().basic(),
+            None
+        );
     }
 }

@@ -49,7 +49,11 @@ mod tests {
 
     #[test]
     fn gives_every_other_thread_a_number_of_its_own() {
-        let number = || std::thread::spawn(|| (current(), current())).join().unwrap();
+        let number = || {
+            std::thread::spawn(|| (current(), current()))
+                .join()
+                .unwrap()
+        };
         let (first, second) = (number(), number());
         assert_eq!(first.0, first.1);
         assert_ne!(first, second);

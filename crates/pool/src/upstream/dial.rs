@@ -61,7 +61,11 @@ impl Target {
         } else {
             None
         };
-        Some(Self { host, port: url.port_or_known_default()?, tls })
+        Some(Self {
+            host,
+            port: url.port_or_known_default()?,
+            tls,
+        })
     }
 
     pub(super) const fn is_tls(&self) -> bool {
@@ -87,7 +91,10 @@ impl Target {
         let Some((connector, name)) = &self.tls else {
             return Ok((Stream::Plain(tcp), Spoken::Http1));
         };
-        let tls = connector.connect(name.clone(), tcp).await.map_err(|_| SendErrorKind::Tls)?;
+        let tls = connector
+            .connect(name.clone(), tcp)
+            .await
+            .map_err(|_| SendErrorKind::Tls)?;
         let spoken = match tls.get_ref().1.alpn_protocol() {
             Some(b"h2") => Spoken::Http2,
             _ => Spoken::Http1,
@@ -138,7 +145,9 @@ async fn race(addresses: &[SocketAddr]) -> Result<TcpStream, SendErrorKind> {
 }
 
 fn connector(extra: &ExtraRoots) -> TlsConnector {
-    let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    let mut roots = RootCertStore {
+        roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
+    };
     roots.add_parsable_certificates(extra.certificates().iter().cloned());
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let mut config = ClientConfig::builder_with_provider(provider)

@@ -19,11 +19,17 @@ pub struct SendError {
 
 impl SendError {
     pub(super) const fn unsent(kind: SendErrorKind) -> Self {
-        Self { kind, delivery: Delivery::NotSent }
+        Self {
+            kind,
+            delivery: Delivery::NotSent,
+        }
     }
 
     pub(super) const fn maybe_sent(kind: SendErrorKind) -> Self {
-        Self { kind, delivery: Delivery::MaybeSent }
+        Self {
+            kind,
+            delivery: Delivery::MaybeSent,
+        }
     }
 }
 
@@ -69,9 +75,6 @@ impl SendErrorKind {
     }
 
     pub(super) fn of(error: &hyper::Error) -> Self {
-        if error.is_parse_too_large() {
-            return Self::TooLarge;
-        }
         if error.is_parse() || error.is_parse_status() {
             return Self::Protocol;
         }

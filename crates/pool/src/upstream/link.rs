@@ -29,10 +29,12 @@ use tokio::{runtime, sync::OwnedSemaphorePermit, time::Instant};
 /// Most rounds before the caller's other work gets its turn.
 const ROUNDS: usize = 8;
 
+type Wire = http1::Connection<TokioIo<Stream>, Full<Bytes>>;
+
 /// A connection that is in use or lies idle.
 pub(super) struct Link {
     pub(super) sender: http1::SendRequest<Full<Bytes>>,
-    connection: Option<http1::Connection<TokioIo<Stream>, Full<Bytes>>>,
+    connection: Option<Box<Wire>>,
     pub(super) trace: Arc<Trace>,
     relay: Arc<Relay>,
     waker: Waker,
@@ -56,7 +58,7 @@ impl Link {
         let now = Instant::now();
         Ok(Self {
             sender,
-            connection: Some(connection),
+            connection: Some(Box::new(connection)),
             trace,
             waker: Waker::from(Arc::clone(&relay)),
             relay,
@@ -77,7 +79,7 @@ impl Link {
         let mut inside = Context::from_waker(&self.waker);
         for _ in 0..ROUNDS {
             self.relay.begin();
-            self.turn(&mut inside);
+            turn(&mut self.connection, &mut inside);
             let stepped = step(&mut inside);
             let again = self.relay.end();
             if stepped.is_ready() {
@@ -93,7 +95,10 @@ impl Link {
 
     /// Whether the connection may serve another request. Looks at the socket.
     pub(super) fn is_usable(&mut self) -> bool {
-        self.turn(&mut Context::from_waker(Waker::noop()));
+        turn(
+            &mut self.connection,
+            &mut Context::from_waker(Waker::noop()),
+        );
         self.connection.is_some() && self.sender.is_ready()
     }
 
@@ -101,15 +106,15 @@ impl Link {
     pub(super) fn is_free(&self) -> bool {
         self.connection.is_some() && self.sender.is_ready()
     }
+}
 
-    fn turn(&mut self, cx: &mut Context<'_>) {
-        if let Some(connection) = &mut self.connection
-            && Pin::new(connection).poll(cx).is_ready()
-        {
-            // Its error, if any, has gone to the request that it broke. Dropping it hands a request
-            // that it had not begun back to the caller.
-            self.connection = None;
-        }
+fn turn(connection: &mut Option<Box<Wire>>, cx: &mut Context<'_>) {
+    if let Some(wire) = connection
+        && Pin::new(&mut **wire).poll(cx).is_ready()
+    {
+        // Its error, if any, has gone to the request that it broke. Dropping it hands a request that
+        // it had not begun back to the caller.
+        *connection = None;
     }
 }
 

@@ -67,15 +67,17 @@ impl HttpOptions {
                 return Err(ConfigError::new(field, "must be at least 1 ms"));
             }
         }
-        let counts = [
-            ("max_connections", self.max_connections.unwrap_or(1)),
-            ("max_reply", self.max_reply),
-            ("lanes", self.lanes),
-        ];
+        let counts = [("max_reply", self.max_reply), ("lanes", self.lanes)];
         for (field, count) in counts {
             if count == 0 {
                 return Err(ConfigError::new(field, "must be at least 1"));
             }
+        }
+        if self.max_connections.is_some_and(|most| most < self.lanes) {
+            return Err(ConfigError::new(
+                "max_connections",
+                "must be at least one per worker",
+            ));
         }
         Ok(())
     }
@@ -117,6 +119,8 @@ impl ExtraRoots {
 
 impl fmt::Debug for ExtraRoots {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ExtraRoots").field("count", &self.0.len()).finish()
+        f.debug_struct("ExtraRoots")
+            .field("count", &self.0.len())
+            .finish()
     }
 }
