@@ -24,21 +24,22 @@ pub(crate) fn chains(settings: &Settings) -> Result<Vec<Chain>, ServeError> {
         .chains
         .iter()
         .map(|chain| {
-            let pool = pool(chain, settings.server.deadline)
+            let pool = pool(chain, settings)
                 .map_err(|e| ServeError::Configuration(format!("chain {}: {e}", chain.name)))?;
             Ok(Chain::new(chain, pool))
         })
         .collect()
 }
 
-fn pool(chain: &ChainSettings, deadline: Duration) -> Result<Pool, highwater::ConfigError> {
+fn pool(chain: &ChainSettings, settings: &Settings) -> Result<Pool, highwater::ConfigError> {
     let mut builder = Pool::builder()
         .timeout(chain.timeout)
-        .deadline(deadline)
+        .deadline(settings.server.deadline)
+        .workers(settings.server.workers.max(1))
         .verify_chain_id(chain.verify_chain_id)
         .max_reply(chain.max_reply);
     if let Some(id) = chain.id {
-        builder = builder.chain_id(id);
+        builder = builder.chain(id);
     }
     endpoints(chain).fold(builder, highwater::Builder::endpoint).build()
 }

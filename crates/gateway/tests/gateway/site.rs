@@ -155,9 +155,25 @@ impl Client {
         Self { stream, host: addr.to_string(), buffer: Vec::new() }
     }
 
-    /// Sends bytes as they are.
+    /// `None` where nobody listens any more.
+    pub(crate) async fn try_connect(addr: SocketAddr) -> Option<Self> {
+        let stream = TcpStream::connect(addr).await.ok()?;
+        Some(Self { stream, host: addr.to_string(), buffer: Vec::new() })
+    }
+
+    /// Sends bytes as they are. Whether the gateway still takes them shows in what it answers.
     pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
-        self.stream.write_all(bytes.as_ref()).await.unwrap();
+        let _ = self.stream.write_all(bytes.as_ref()).await;
+    }
+
+    /// `None` where the connection ends before an answer. The answer has no body to speak of.
+    pub(crate) async fn try_response(&mut self) -> Option<Response> {
+        while !self.buffer.windows(4).any(|w| w == b"\r\n\r\n") {
+            if self.fill().await == 0 {
+                return None;
+            }
+        }
+        Some(self.response().await)
     }
 
     /// A request with `Host` and, where there is a body, its length and JSON as its type, unless
