@@ -38,7 +38,12 @@ impl Router {
     pub fn new(expected: Option<ChainId>, count: usize) -> Self {
         Self {
             expected,
-            endpoints: vec![EndpointState { identity: Identity::Unchecked }; count],
+            endpoints: vec![
+                EndpointState {
+                    identity: Identity::Unchecked
+                };
+                count
+            ],
         }
     }
 
@@ -46,7 +51,15 @@ impl Router {
     ///
     #[must_use]
     pub fn unverified(expected: Option<ChainId>, count: usize) -> Self {
-        Self { expected, endpoints: vec![EndpointState { identity: Identity::Verified }; count] }
+        Self {
+            expected,
+            endpoints: vec![
+                EndpointState {
+                    identity: Identity::Verified
+                };
+                count
+            ],
+        }
     }
 
     /// The chain that all endpoints must serve, once known.

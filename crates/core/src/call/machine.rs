@@ -2,10 +2,10 @@
 
 use super::{Delivery, Plan, Settled};
 use crate::{
-    classify::Class,
+    AttemptId, EndpointId, Now,
+    classify::{Class, Verdict},
     method::Failover,
     router::{Identity, Router},
-    AttemptId, EndpointId, Now,
 };
 use smallvec::SmallVec;
 use std::time::{Duration, Instant};
@@ -62,6 +62,8 @@ pub struct Report {
     pub attempt: Option<AttemptId>,
     /// What the failure was.
     pub class: Class,
+    /// The finer kind, from a closed set.
+    pub subclass: Option<&'static str>,
 }
 
 /// The state of one call.
@@ -140,7 +142,12 @@ impl Machine {
             let endpoint = EndpointId(self.next);
             match router.identity(endpoint) {
                 Identity::Quarantined { .. } => {
-                    self.reports.push(Report { endpoint, attempt: None, class: Class::WrongChain });
+                    self.reports.push(Report {
+                        endpoint,
+                        attempt: None,
+                        class: Class::WrongChain,
+                        subclass: None,
+                    });
                     self.next += 1;
                 }
                 Identity::Unchecked => {
@@ -151,7 +158,11 @@ impl Machine {
                     let attempt = AttemptId(self.attempts);
                     self.attempts += 1;
                     self.state = State::Running(endpoint, attempt);
-                    return Action::Send { endpoint, attempt, timeout };
+                    return Action::Send {
+                        endpoint,
+                        attempt,
+                        timeout,
+                    };
                 }
             }
         }
@@ -165,15 +176,23 @@ impl Machine {
         self.finish(outcome)
     }
 
-    /// A check ended. `class` says why it told nothing; `None` means that the router now knows.
+    /// A check ended. `failure` says why it told nothing; `None` means that the router now knows.
     /// Neither spends an attempt.
-    pub fn on_check(&mut self, endpoint: EndpointId, class: Option<Class>) {
+    pub fn on_check(&mut self, endpoint: EndpointId, failure: Option<&Verdict>) {
         if self.state != State::Checking(endpoint) {
             return;
         }
-        if let Some(class) = class {
+        if let Some(verdict) = failure {
             self.tried = true;
-            self.reports.push(Report { endpoint, attempt: None, class });
+            let Verdict {
+                class, subclass, ..
+            } = *verdict;
+            self.reports.push(Report {
+                endpoint,
+                attempt: None,
+                class,
+                subclass,
+            });
             self.next += 1;
         }
         self.state = State::Pick;
@@ -181,7 +200,9 @@ impl Machine {
 
     /// An attempt ended.
     pub fn on_settled(&mut self, attempt: AttemptId, settled: &Settled) {
-        let State::Running(endpoint, running) = self.state else { return };
+        let State::Running(endpoint, running) = self.state else {
+            return;
+        };
         if running != attempt {
             return;
         }
@@ -190,10 +211,22 @@ impl Machine {
                 self.state = State::Done(Outcome::Answered(attempt));
                 return;
             }
-            Settled::Failed { verdict, delivery, showable } => (verdict, *delivery, *showable),
+            Settled::Failed {
+                verdict,
+                delivery,
+                showable,
+            } => (verdict, *delivery, *showable),
         };
         self.tried = true;
-        self.reports.push(Report { endpoint, attempt: Some(attempt), class: verdict.class });
+        let Verdict {
+            class, subclass, ..
+        } = *verdict;
+        self.reports.push(Report {
+            endpoint,
+            attempt: Some(attempt),
+            class,
+            subclass,
+        });
         if showable {
             let rank = usefulness(verdict.class);
             if self.best.is_none_or(|(best, _)| rank < best) {
@@ -221,7 +254,12 @@ impl Machine {
             State::Running(endpoint, attempt) => (endpoint, Some(attempt)),
             State::Pick | State::Done(_) => return,
         };
-        self.reports.push(Report { endpoint, attempt, class: Class::Timeout });
+        self.reports.push(Report {
+            endpoint,
+            attempt,
+            class: Class::Timeout,
+            subclass: None,
+        });
     }
 
     fn finish(&mut self, outcome: Outcome) -> Action {

@@ -44,14 +44,21 @@ impl Bench {
     }
 
     fn poll(&mut self) -> Action {
-        let now = Now { mono: self.start + self.passed, wall: SystemTime::UNIX_EPOCH };
+        let now = Now {
+            mono: self.start + self.passed,
+            wall: SystemTime::UNIX_EPOCH,
+        };
         self.machine.poll(&self.router, now)
     }
 
     /// Polls, and expects a request to this endpoint.
     fn sends(&mut self, endpoint: EndpointId, attempt: AttemptId) {
         match self.poll() {
-            Action::Send { endpoint: to, attempt: number, .. } => {
+            Action::Send {
+                endpoint: to,
+                attempt: number,
+                ..
+            } => {
                 assert_eq!((to, number), (endpoint, attempt));
             }
             other => panic!("expected a request to {endpoint:?}, got {other:?}"),
@@ -63,24 +70,38 @@ impl Bench {
     }
 
     fn classes(&self) -> Vec<(EndpointId, Option<AttemptId>, Class)> {
-        self.machine.reports().iter().map(|r| (r.endpoint, r.attempt, r.class)).collect()
+        self.machine
+            .reports()
+            .iter()
+            .map(|r| (r.endpoint, r.attempt, r.class))
+            .collect()
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "any origin will do; time moves only by `passed`")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "any origin will do; time moves only by `passed`"
+)]
 fn origin() -> Instant {
     Instant::now()
 }
 
 fn failure(class: Class, delivery: Delivery, showable: bool) -> Settled {
-    let verdict = Verdict {
+    Settled::Failed {
+        verdict: verdict(class),
+        delivery,
+        showable,
+    }
+}
+
+fn verdict(class: Class) -> Verdict {
+    Verdict {
         class,
         subclass: None,
         retry_other_endpoint: true,
         counts_against_endpoint: true,
         retry_after: None,
-    };
-    Settled::Failed { verdict, delivery, showable }
+    }
 }
 
 fn unsent() -> Settled {
@@ -98,7 +119,14 @@ fn own_error(class: Class) -> Settled {
 #[test]
 fn asks_the_first_endpoint_and_ends_with_its_answer() {
     let mut bench = Bench::new("eth_call", 2);
-    assert_eq!(bench.poll(), Action::Send { endpoint: A, attempt: FIRST, timeout: ATTEMPT });
+    assert_eq!(
+        bench.poll(),
+        Action::Send {
+            endpoint: A,
+            attempt: FIRST,
+            timeout: ATTEMPT
+        }
+    );
     assert_eq!(bench.poll(), Action::WaitUntil(bench.start + DEADLINE));
     bench.machine.on_settled(FIRST, &Settled::Answer);
     assert_eq!(bench.poll(), Action::Finish(Outcome::Answered(FIRST)));
@@ -128,7 +156,11 @@ fn tries_every_endpoint_once_in_order_and_then_stops() {
 //
 #[test]
 fn moves_a_send_on_when_it_provably_never_left() {
-    for method in ["eth_sendRawTransaction", "eth_sendTransaction", "eth_newFilter"] {
+    for method in [
+        "eth_sendRawTransaction",
+        "eth_sendTransaction",
+        "eth_newFilter",
+    ] {
         let mut bench = Bench::new(method, 2);
         bench.sends(A, FIRST);
         bench.fails(FIRST, &unsent());
@@ -139,11 +171,19 @@ fn moves_a_send_on_when_it_provably_never_left() {
 //
 #[test]
 fn never_repeats_a_send_that_may_have_left() {
-    for method in ["eth_sendRawTransaction", "eth_sendTransaction", "personal_sign"] {
+    for method in [
+        "eth_sendRawTransaction",
+        "eth_sendTransaction",
+        "personal_sign",
+    ] {
         let mut bench = Bench::new(method, 2);
         bench.sends(A, FIRST);
         bench.fails(FIRST, &lost());
-        assert_eq!(bench.poll(), Action::Finish(Outcome::Failed(None)), "{method}");
+        assert_eq!(
+            bench.poll(),
+            Action::Finish(Outcome::Failed(None)),
+            "{method}"
+        );
         assert_eq!(bench.machine.attempts(), 1);
     }
 }
@@ -218,7 +258,10 @@ fn shows_no_attempt_that_has_nothing_to_show() {
     bench.sends(A, FIRST);
     bench.fails(FIRST, &own_error(Class::Internal));
     bench.sends(B, SECOND);
-    bench.fails(SECOND, &failure(Class::RateLimited, Delivery::Answered, false));
+    bench.fails(
+        SECOND,
+        &failure(Class::RateLimited, Delivery::Answered, false),
+    );
     assert_eq!(bench.poll(), Action::Finish(Outcome::Failed(Some(FIRST))));
 }
 
@@ -226,7 +269,13 @@ fn shows_no_attempt_that_has_nothing_to_show() {
 #[test]
 fn checks_an_endpoint_before_its_first_call_without_spending_an_attempt() {
     let mut bench = Bench::unchecked("eth_call", 1);
-    assert_eq!(bench.poll(), Action::Check { endpoint: A, timeout: ATTEMPT });
+    assert_eq!(
+        bench.poll(),
+        Action::Check {
+            endpoint: A,
+            timeout: ATTEMPT
+        }
+    );
     assert_eq!(bench.poll(), Action::WaitUntil(bench.start + DEADLINE));
     bench.router.on_chain_id(A, ChainId(1));
     bench.machine.on_check(A, None);
@@ -239,8 +288,14 @@ fn checks_an_endpoint_before_its_first_call_without_spending_an_attempt() {
 fn moves_on_when_a_check_fails_by_network() {
     let mut bench = Bench::unchecked("eth_sendRawTransaction", 2);
     bench.router.on_chain_id(B, ChainId(1));
-    assert_eq!(bench.poll(), Action::Check { endpoint: A, timeout: ATTEMPT });
-    bench.machine.on_check(A, Some(Class::Timeout));
+    assert_eq!(
+        bench.poll(),
+        Action::Check {
+            endpoint: A,
+            timeout: ATTEMPT
+        }
+    );
+    bench.machine.on_check(A, Some(&verdict(Class::Timeout)));
     bench.sends(B, FIRST);
     bench.machine.on_settled(FIRST, &Settled::Answer);
     assert_eq!(bench.classes(), [(A, None, Class::Timeout)]);
@@ -250,10 +305,22 @@ fn moves_on_when_a_check_fails_by_network() {
 #[test]
 fn picks_again_after_a_check_that_found_another_chain() {
     let mut bench = Bench::unchecked("eth_call", 2);
-    assert_eq!(bench.poll(), Action::Check { endpoint: A, timeout: ATTEMPT });
+    assert_eq!(
+        bench.poll(),
+        Action::Check {
+            endpoint: A,
+            timeout: ATTEMPT
+        }
+    );
     bench.router.on_chain_id(A, ChainId(10));
     bench.machine.on_check(A, None);
-    assert_eq!(bench.poll(), Action::Check { endpoint: B, timeout: ATTEMPT });
+    assert_eq!(
+        bench.poll(),
+        Action::Check {
+            endpoint: B,
+            timeout: ATTEMPT
+        }
+    );
     bench.router.on_chain_id(B, ChainId(1));
     bench.machine.on_check(B, None);
     bench.sends(B, FIRST);
@@ -274,10 +341,19 @@ fn says_so_when_every_endpoint_serves_another_chain() {
 fn does_not_blame_the_chain_when_one_endpoint_merely_failed() {
     let mut bench = Bench::unchecked("eth_call", 2);
     bench.router.on_chain_id(A, ChainId(10));
-    assert_eq!(bench.poll(), Action::Check { endpoint: B, timeout: ATTEMPT });
-    bench.machine.on_check(B, Some(Class::Internal));
+    assert_eq!(
+        bench.poll(),
+        Action::Check {
+            endpoint: B,
+            timeout: ATTEMPT
+        }
+    );
+    bench.machine.on_check(B, Some(&verdict(Class::Internal)));
     assert_eq!(bench.poll(), Action::Finish(Outcome::Failed(None)));
-    assert_eq!(bench.classes(), [(A, None, Class::WrongChain), (B, None, Class::Internal)]);
+    assert_eq!(
+        bench.classes(),
+        [(A, None, Class::WrongChain), (B, None, Class::Internal)]
+    );
 }
 
 #[test]
@@ -295,7 +371,11 @@ fn bounds_an_attempt_by_what_is_left_of_the_deadline() {
     bench.fails(FIRST, &failure(Class::Timeout, Delivery::MaybeSent, false));
     assert_eq!(
         bench.poll(),
-        Action::Send { endpoint: B, attempt: SECOND, timeout: DEADLINE - ATTEMPT }
+        Action::Send {
+            endpoint: B,
+            attempt: SECOND,
+            timeout: DEADLINE - ATTEMPT
+        }
     );
 }
 
@@ -327,7 +407,7 @@ fn ignores_reports_that_it_did_not_ask_for() {
     let mut bench = Bench::new("eth_call", 2);
     bench.sends(A, FIRST);
     bench.machine.on_settled(SECOND, &Settled::Answer);
-    bench.machine.on_check(A, Some(Class::Timeout));
+    bench.machine.on_check(A, Some(&verdict(Class::Timeout)));
     assert_eq!(bench.poll(), Action::WaitUntil(bench.start + DEADLINE));
     assert!(bench.machine.reports().is_empty());
 }
