@@ -74,7 +74,7 @@ pub(super) const VERDICTS: &[Rule] = &[
     Rule::text(TxRejected, &[REPLACE]).sub("replacement_underpriced").need(Facts::SEND),
     Rule::text(TxRejected, &[NONCE_LOW]).sub("nonce_too_low").need(Facts::TX),
     Rule::code(TxRejected, &[6]).sub("nonce_too_high").need(Facts::SYNC),
-    Rule::text(TxRejected, &["user operation|userop|entry point|entrypoint|paymaster|^aa#|aa#|^aa "])
+    Rule::text(TxRejected, &["user operation|userop|entry point|entrypoint|paymaster|aa1|aa2|aa3|aa4|aa5|aa9"])
         .sub("user_operation")
         .need(Facts::TX),
     Rule::code(TxRejected, &[-32500, -32501, -32502, -32503, -32504, -32505, -32506, -32507, -32508, -32521])

@@ -118,7 +118,7 @@ pub(super) const VAGUE: &[Rule] = &[
         InvalidParams,
         &["invalid argument|missing value|cannot unmarshal|unable to decode|decode|hex string|invalid hex|invalid address|\
            invalid type|is not an object|too many arguments|too few arguments|not enough arguments|missing required|\
-           invalid parameter|invalid params|lower than or equal|must be |odd length|invalid length|invalid block hash|\
+           invalid parameter|invalid params|lower than or equal|must be |must not be|too short|argument|is supplied|odd length|invalid length|invalid block hash|\
            cannot specify both|cant specify|choose one|invalid value|expected|unknown field|invalid hash|bad params|\
            wrong number of|invalid data|not a valid|is required|invalid topic|invalid block number|missing field|deserializ"],
     )
