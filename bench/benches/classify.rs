@@ -24,21 +24,37 @@ fn usual(c: &mut Criterion) {
         "execution reverted: transfer amount exceeds balance",
         r#","data":"0x08c379a000000000000000000000000000000000000000000000000000000000000000200000000000000000000000000000000000000000000000000000000000000004706f6f7200000000000000000000000000000000000000000000000000000000""#,
     );
-    let limit = error(-32005, "rate limit exceeded, please upgrade your plan or try again in 4ms", r#","data":null"#);
+    let limit = error(
+        -32005,
+        "rate limit exceeded, please upgrade your plan or try again in 4ms",
+        r#","data":null"#,
+    );
     let behind = error(-32000, "header not found", "");
-    let unknown = error(-32000, "the frobnicator of this server is jammed since this morning and nobody knows why", "");
+    let unknown = error(
+        -32000,
+        "the frobnicator of this server is jammed since this morning and nobody knows why",
+        "",
+    );
     let mut group = c.benchmark_group("classify");
     for (name, method, params, body) in [
         ("range_limit_200_bytes", "eth_getLogs", PARAMS, &range),
         ("revert_with_data", "eth_call", "[]", &revert),
         ("rate_limit", "eth_call", "[]", &limit),
-        ("header_not_found", "eth_getBalance", r#"["0x1111111111111111111111111111111111111111","0x1406f41"]"#, &behind),
+        (
+            "header_not_found",
+            "eth_getBalance",
+            r#"["0x1111111111111111111111111111111111111111","0x1406f41"]"#,
+            &behind,
+        ),
         ("unknown_text", "eth_call", "[]", &unknown),
     ] {
         group.bench_function(name, |b| {
             b.iter(|| {
-                let evidence =
-                    Evidence { params, head: Some(26_000_000), ..Evidence::new(method, 200, body.as_bytes()) };
+                let evidence = Evidence {
+                    params,
+                    head: Some(26_000_000),
+                    ..Evidence::new(method, 200, body.as_bytes())
+                };
                 black_box(classifier.classify(black_box(&evidence)))
             });
         });
@@ -50,22 +66,59 @@ fn hostile(c: &mut Criterion) {
     const SIZE: usize = 10_000_000;
     let classifier = Classifier::new(&[]).expect("the built-in table compiles");
     let bodies = [
-        ("ten_mb_of_words", error(-32000, &"block range exceed limit ".repeat(SIZE / 25), "")),
-        ("ten_mb_of_quotes", format!(r#"{{"error":[{}""]}}"#, r#""","#.repeat(SIZE / 3))),
-        ("ten_mb_of_braces", format!("{}{}", "[".repeat(SIZE / 2), "]".repeat(SIZE / 2))),
-        ("ten_mb_of_escapes", error(-32000, &r"\u0041".repeat(SIZE / 6), "")),
-        ("ten_mb_of_objects", format!(r#"{{"error":[{}0]}}"#, r#"{"code":1},"#.repeat(SIZE / 11))),
-        ("ten_mb_of_data", error(3, "execution reverted", &format!(r#","data":"0x{}""#, "ab".repeat(SIZE / 2)))),
-        ("ten_mb_cut", format!(r#"{{"error":{{"message":"{}"#, "{\\\"a\\\":".repeat(SIZE / 7))),
-        ("ten_mb_of_html", format!("<html>{}", "rate limit ".repeat(SIZE / 11))),
-        ("ten_mb_of_members", format!(r#"{{{}"a":1}}"#, r#""error":1,"#.repeat(SIZE / 10))),
+        (
+            "ten_mb_of_words",
+            error(-32000, &"block range exceed limit ".repeat(SIZE / 25), ""),
+        ),
+        (
+            "ten_mb_of_quotes",
+            format!(r#"{{"error":[{}""]}}"#, r#""","#.repeat(SIZE / 3)),
+        ),
+        (
+            "ten_mb_of_braces",
+            format!("{}{}", "[".repeat(SIZE / 2), "]".repeat(SIZE / 2)),
+        ),
+        (
+            "ten_mb_of_escapes",
+            error(-32000, &r"\u0041".repeat(SIZE / 6), ""),
+        ),
+        (
+            "ten_mb_of_objects",
+            format!(r#"{{"error":[{}0]}}"#, r#"{"code":1},"#.repeat(SIZE / 11)),
+        ),
+        (
+            "ten_mb_of_data",
+            error(
+                3,
+                "execution reverted",
+                &format!(r#","data":"0x{}""#, "ab".repeat(SIZE / 2)),
+            ),
+        ),
+        (
+            "ten_mb_cut",
+            format!(
+                r#"{{"error":{{"message":"{}"#,
+                "{\\\"a\\\":".repeat(SIZE / 7)
+            ),
+        ),
+        (
+            "ten_mb_of_html",
+            format!("<html>{}", "rate limit ".repeat(SIZE / 11)),
+        ),
+        (
+            "ten_mb_of_members",
+            format!(r#"{{{}"a":1}}"#, r#""error":1,"#.repeat(SIZE / 10)),
+        ),
     ];
     let mut group = c.benchmark_group("classify_hostile");
     group.sample_size(10);
     for (name, body) in &bodies {
         group.bench_function(*name, |b| {
             b.iter(|| {
-                let evidence = Evidence { params: PARAMS, ..Evidence::new("eth_getLogs", 200, body.as_bytes()) };
+                let evidence = Evidence {
+                    params: PARAMS,
+                    ..Evidence::new("eth_getLogs", 200, body.as_bytes())
+                };
                 black_box(classifier.classify(black_box(&evidence)))
             });
         });

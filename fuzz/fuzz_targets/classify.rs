@@ -20,7 +20,9 @@ const METHODS: [&str; 8] = [
 const STATUSES: [u16; 8] = [200, 204, 301, 403, 404, 429, 500, 503];
 
 fuzz_target!(|input: &[u8]| {
-    let Some((&selector, body)) = input.split_first() else { return };
+    let Some((&selector, body)) = input.split_first() else {
+        return;
+    };
     let method = METHODS[usize::from(selector & 7)];
     let status = STATUSES[usize::from(selector >> 3 & 7)];
     let text = std::str::from_utf8(body).unwrap_or("");
@@ -41,8 +43,13 @@ fuzz_target!(|input: &[u8]| {
     }
     let _ = retry_after(text, SystemTime::UNIX_EPOCH);
 
-    let message: String = text.chars().filter(|c| !c.is_control() && !matches!(c, '"' | '\\')).collect();
-    let revert = format!(r#"{{"id":1,"error":{{"code":-32000,"message":"execution reverted: {message}"}}}}"#);
+    let message: String = text
+        .chars()
+        .filter(|c| !c.is_control() && !matches!(c, '"' | '\\'))
+        .collect();
+    let revert = format!(
+        r#"{{"id":1,"error":{{"code":-32000,"message":"execution reverted: {message}"}}}}"#
+    );
     let verdict = classify(&Evidence::new("eth_call", 200, revert.as_bytes())).expect("an error");
     assert_eq!(verdict.class, Class::ExecutionRevert);
     assert!(!verdict.counts_against_endpoint && !verdict.retry_other_endpoint);

@@ -6,8 +6,12 @@ use super::{CATALOGUE, built_in, entries, judge};
 const NEUTRAL: i64 = -39_998;
 
 /// The lines that have their class from the code, because the text does not say it.
-const DECIDED_BY_CODE: &[&str] =
-    &["wallet-4100", "wallet-4901", "reth-sync-send-timeout", "monad-tx-unready"];
+const DECIDED_BY_CODE: &[&str] = &[
+    "wallet-4100",
+    "wallet-4901",
+    "reth-sync-send-timeout",
+    "monad-tx-unready",
+];
 
 fn without_codes(value: &mut Value) -> bool {
     match value {
@@ -35,7 +39,12 @@ fn few_rows_change_their_class_without_the_code() {
     let mut changed = Vec::new();
     let mut stripped = 0;
     for mut entry in entries(CATALOGUE) {
-        let Some(mut body) = entry["body"].as_str().and_then(|b| serde_json::from_str::<Value>(b).ok()) else { continue };
+        let Some(mut body) = entry["body"]
+            .as_str()
+            .and_then(|b| serde_json::from_str::<Value>(b).ok())
+        else {
+            continue;
+        };
         if !without_codes(&mut body) {
             continue;
         }
@@ -45,6 +54,9 @@ fn few_rows_change_their_class_without_the_code() {
             changed.push(entry["id"].as_str().unwrap_or_default().to_owned());
         }
     }
-    println!("{stripped} rows without their code, {} change: {changed:?}", changed.len());
+    println!(
+        "{stripped} rows without their code, {} change: {changed:?}",
+        changed.len()
+    );
     assert_eq!(changed, DECIDED_BY_CODE);
 }

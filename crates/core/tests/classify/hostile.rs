@@ -6,7 +6,8 @@ fn class(method: &str, body: &[u8]) -> Option<Class> {
 }
 
 fn error(message: &str) -> String {
-    serde_json::json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32000, "message": message}}).to_string()
+    serde_json::json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32000, "message": message}})
+        .to_string()
 }
 
 // E8, R-37: at most 64 KiB of text are read.
@@ -14,24 +15,51 @@ fn error(message: &str) -> String {
 fn words_after_64_kib_of_text_are_not_read() {
     let near = format!("{} rate limit exceeded", "x ".repeat(1_000));
     let far = format!("{} rate limit exceeded", "x ".repeat(40_000));
-    assert_eq!(class("eth_call", error(&near).as_bytes()), Some(Class::RateLimited));
-    assert_eq!(class("eth_call", error(&far).as_bytes()), Some(Class::Internal));
+    assert_eq!(
+        class("eth_call", error(&near).as_bytes()),
+        Some(Class::RateLimited)
+    );
+    assert_eq!(
+        class("eth_call", error(&far).as_bytes()),
+        Some(Class::Internal)
+    );
 }
 
 // R-37: the frame of a revert comes first, and what follows it is invisible.
 #[test]
 fn a_revert_reason_never_decides() {
     let reasons = [
-        "rate limit exceeded", "nonce too low", "missing trie node", "header not found", "user denied transaction",
-        "invalid api key", "wrong chain", "daily limit exceeded", "method not found", "502 Bad Gateway", "already known",
-        "out of gas in precompile", "query returned more than 10000 results", "filter not found", "block is not canonical",
+        "rate limit exceeded",
+        "nonce too low",
+        "missing trie node",
+        "header not found",
+        "user denied transaction",
+        "invalid api key",
+        "wrong chain",
+        "daily limit exceeded",
+        "method not found",
+        "502 Bad Gateway",
+        "already known",
+        "out of gas in precompile",
+        "query returned more than 10000 results",
+        "filter not found",
+        "block is not canonical",
     ];
     for reason in reasons {
-        for method in ["eth_call", "eth_estimateGas", "eth_sendRawTransaction", "eth_getLogs", "debug_traceCall"] {
+        for method in [
+            "eth_call",
+            "eth_estimateGas",
+            "eth_sendRawTransaction",
+            "eth_getLogs",
+            "debug_traceCall",
+        ] {
             let body = error(&format!("execution reverted: {reason}"));
             let verdict = classify(&Evidence::new(method, 200, body.as_bytes())).expect("an error");
             assert_eq!(verdict.class, Class::ExecutionRevert, "{method}: {reason}");
-            assert!(!verdict.retry_other_endpoint && !verdict.counts_against_endpoint, "{method}: {reason}");
+            assert!(
+                !verdict.retry_other_endpoint && !verdict.counts_against_endpoint,
+                "{method}: {reason}"
+            );
         }
     }
 }
@@ -41,10 +69,23 @@ fn a_revert_reason_never_decides() {
 fn encoded_revert_data_is_a_frame() {
     let hex = |s: &str| s.bytes().map(|b| format!("{b:02x}")).collect::<String>();
     for reason in ["rate limit exceeded", "precompile out of gas"] {
-        let data = format!("0x08c379a0{:064x}{:064x}{:0<64}", 32, reason.len(), hex(reason));
+        let data = format!(
+            "0x08c379a0{:064x}{:064x}{:0<64}",
+            32,
+            reason.len(),
+            hex(reason)
+        );
         let body = serde_json::json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": reason, "data": data}});
-        let verdict = classify(&Evidence::new("eth_call", 200, body.to_string().as_bytes())).expect("an error");
-        assert_eq!((verdict.class, verdict.counts_against_endpoint, verdict.retry_other_endpoint), (Class::ExecutionRevert, false, false));
+        let verdict = classify(&Evidence::new("eth_call", 200, body.to_string().as_bytes()))
+            .expect("an error");
+        assert_eq!(
+            (
+                verdict.class,
+                verdict.counts_against_endpoint,
+                verdict.retry_other_endpoint
+            ),
+            (Class::ExecutionRevert, false, false)
+        );
     }
 }
 
@@ -59,9 +100,20 @@ fn unknown_texts_have_one_fingerprint_whatever_their_numbers() {
         verdict.fingerprint
     };
     let one = print("frobnicator 17 jammed at 0x00000000000000000000000000000000000000aa");
-    assert_eq!(one, print("Frobnicator 99999 jammed at 0xbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"));
-    assert_ne!(one, print("frobnicator 17 bent at 0x00000000000000000000000000000000000000aa"));
-    let known = classify(&Evidence::new("eth_call", 200, error("rate limit exceeded").as_bytes())).unwrap();
+    assert_eq!(
+        one,
+        print("Frobnicator 99999 jammed at 0xbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb")
+    );
+    assert_ne!(
+        one,
+        print("frobnicator 17 bent at 0x00000000000000000000000000000000000000aa")
+    );
+    let known = classify(&Evidence::new(
+        "eth_call",
+        200,
+        error("rate limit exceeded").as_bytes(),
+    ))
+    .unwrap();
     assert!(!known.is_unknown());
 }
 
@@ -80,7 +132,11 @@ fn minus_32601_with_another_text_is_not_about_the_method() {
 #[test]
 fn survives_bodies_made_to_be_expensive() {
     let deep = format!("{}{}", "[".repeat(50_000), "]".repeat(50_000));
-    let nested_error = format!(r#"{{"error":{}1{}}}"#, r#"{"data":"#.repeat(5_000), "}".repeat(5_000));
+    let nested_error = format!(
+        r#"{{"error":{}1{}}}"#,
+        r#"{"data":"#.repeat(5_000),
+        "}".repeat(5_000)
+    );
     let mut wrapped = "rate limit exceeded".to_owned();
     for _ in 0..12 {
         wrapped = serde_json::json!({"error": {"message": wrapped}}).to_string();
@@ -89,7 +145,10 @@ fn survives_bodies_made_to_be_expensive() {
         deep,
         nested_error,
         wrapped,
-        format!(r#"{{"error":{{"message":"{}"}}}}"#, r"\u0041".repeat(20_000)),
+        format!(
+            r#"{{"error":{{"message":"{}"}}}}"#,
+            r"\u0041".repeat(20_000)
+        ),
         format!(r#"{{"error":{{"message":"{}"}}}}"#, "{\\\"".repeat(20_000)),
         format!(r#"{{"error":{{"data":"0x{}"}}}}"#, "ab".repeat(100_000)),
         format!(r#"{{"error":[{}""]}}"#, r#""","#.repeat(50_000)),
@@ -102,7 +161,10 @@ fn survives_bodies_made_to_be_expensive() {
         for method in ["eth_getLogs", "<batch>", "debug_traceBlockByNumber"] {
             for status in [200, 503] {
                 let params = r#"[{"fromBlock":"0x1","toBlock":"0xffffffffffffffffff"}]"#;
-                let evidence = Evidence { params, ..Evidence::new(method, status, body.as_bytes()) };
+                let evidence = Evidence {
+                    params,
+                    ..Evidence::new(method, status, body.as_bytes())
+                };
                 assert!(classify(&evidence).is_some());
             }
         }

@@ -8,7 +8,13 @@ fn takes_no_good_answer_for_an_error() {
     for entry in entries(include_str!("../data/lookalikes.jsonl")) {
         lines += 1;
         let got = judge(&classifier, &entry);
-        assert!(got["class"].is_null(), "{}: {} became {}", entry["id"], entry["body"], got["class"]);
+        assert!(
+            got["class"].is_null(),
+            "{}: {} became {}",
+            entry["id"],
+            entry["body"],
+            got["class"]
+        );
         assert_eq!(got["counts_against_endpoint"], false, "{}", entry["id"]);
         assert!(got["retry_after_ms"].is_null(), "{}", entry["id"]);
     }

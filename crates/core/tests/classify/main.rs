@@ -16,7 +16,8 @@ use serde_json::Value;
 const CATALOGUE: &str = include_str!("../data/catalogue.jsonl");
 
 fn entries(text: &str) -> impl Iterator<Item = Value> {
-    text.lines().map(|l| serde_json::from_str(l).expect("a line of JSON"))
+    text.lines()
+        .map(|l| serde_json::from_str(l).expect("a line of JSON"))
 }
 
 fn built_in() -> Classifier {
@@ -24,6 +25,7 @@ fn built_in() -> Classifier {
 }
 
 fn judge(classifier: &Classifier, entry: &Value) -> Value {
-    let out = line(classifier, &entry.to_string(), SystemTime::UNIX_EPOCH).expect("an entry is a line");
+    let out =
+        line(classifier, &entry.to_string(), SystemTime::UNIX_EPOCH).expect("an entry is a line");
     serde_json::from_str(&out).expect("a verdict is JSON")
 }
