@@ -169,7 +169,7 @@ fn unknown_error(ev: &Evidence<'_>, said: &Said, legal: bool) -> Option<Outcome>
     if legal && said.outer_code().is_some() || ev.status >= 500 {
         return None;
     }
-    Some(outcome(Class::MalformedEnvelope, None))
+    no_answer(ev, true)
 }
 
 /// JSON without result and error that no rule knows: the status decides.
