@@ -15,7 +15,7 @@ fn cells(line: &str) -> Vec<String> {
         match c {
             '"' => quoted = !quoted,
             ',' if !quoted => cells.push(String::new()),
-            c => cells.last_mut().unwrap().push(c),
+            c => cells.last_mut().expect("never empty").push(c),
         }
     }
     cells

@@ -67,6 +67,13 @@ impl AsRef<Self> for Gauge {
     }
 }
 
+impl<G: AsRef<Gauge>> Permit<G> {
+    /// The way to the gauge that was given to [`Gauge::take`].
+    pub(crate) const fn gauge(&self) -> &G {
+        &self.gauge
+    }
+}
+
 impl<G: AsRef<Gauge>> Drop for Permit<G> {
     fn drop(&mut self) {
         self.gauge.as_ref().give_back(self.count);

@@ -277,7 +277,7 @@ mod tests {
     fn all_failed(classes: &[Class]) -> Error {
         let attempts = classes
             .iter()
-            .map(|&class| Attempt { endpoint: "a".into(), class })
+            .map(|&class| Attempt { endpoint: "a".into(), class, detail: None })
             .collect();
         Error::AllEndpointsFailed { attempts }
     }

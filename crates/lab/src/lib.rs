@@ -1,4 +1,5 @@
 //! Endpoints that fail on cue.
 
+pub mod chain;
 #[cfg(feature = "sockets")]
 pub mod sockets;

@@ -10,6 +10,9 @@
 
 use super::string::Quoted;
 
+/// Where a string stops being short, in bytes: a multiple of eight above two hashes' length.
+const SHORT: usize = 160;
+
 /// Why a text is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Malformed {
@@ -120,10 +123,10 @@ impl<'a> Scanner<'a> {
         loop {
             let name = self.name()?;
             let value = self.value()?;
-            if let Some(i) = names.iter().position(|known| name.is(known)) {
-                if members.values[i].replace(value).is_some() {
-                    members.repeated |= 1 << i;
-                }
+            if let Some(i) = names.iter().position(|known| name.is(known))
+                && members.values[i].replace(value).is_some()
+            {
+                members.repeated |= 1 << i;
             }
             if self.close(b'}') {
                 return Ok(members);
@@ -284,35 +287,67 @@ impl Nesting {
 }
 
 /// Where the run of ordinary characters from `at` ends: at a quote, a backslash, a control
-/// character or the end. Eight bytes at a time: a borrow out of one lane can mark only lanes above
-/// the first that is truly marked, and the first is all that is used.
+/// character or the end.
+///
+/// Names, hashes and addresses end within a few words of eight bytes; a text that goes on after
+/// [`SHORT`] bytes (call data, blobs, long results) is taken in blocks that the compiler turns into
+/// vector code.
 #[inline]
-fn plain_end(bytes: &[u8], mut at: usize) -> usize {
-    const LOW: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    const QUOTE: u64 = LOW * b'"' as u64;
-    const BACKSLASH: u64 = LOW * b'\\' as u64;
-    const SPACE: u64 = LOW * 0x20;
+fn plain_end(bytes: &[u8], start: usize) -> usize {
+    let mut at = start;
     while let Some(lane) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
-        let word = u64::from_le_bytes(*lane);
-        let quote = word ^ QUOTE;
-        let backslash = word ^ BACKSLASH;
-        let marked = (word.wrapping_sub(SPACE) & !word)
-            | (quote.wrapping_sub(LOW) & !quote)
-            | (backslash.wrapping_sub(LOW) & !backslash);
-        let marked = marked & HIGH;
+        let marked = marks(u64::from_le_bytes(*lane));
         if marked != 0 {
             return at + (marked.trailing_zeros() / 8) as usize;
         }
         at += 8;
+        if at - start == SHORT {
+            at = plain_blocks(bytes, at);
+        }
     }
     while let Some(byte) = bytes.get(at) {
-        if matches!(byte, b'"' | b'\\' | 0..=0x1f) {
+        if ends_run(*byte) {
             break;
         }
         at += 1;
     }
     at
+}
+
+/// Steps over whole blocks of ordinary characters.
+#[inline(never)]
+fn plain_blocks(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<64>()) {
+        // No early exit inside a block: that is what lets it become vector code.
+        if block
+            .iter()
+            .fold(false, |ends, byte| ends | ends_run(*byte))
+        {
+            break;
+        }
+        at += 64;
+    }
+    at
+}
+
+/// Whether a byte ends a run of ordinary characters.
+#[inline]
+fn ends_run(byte: u8) -> bool {
+    (byte == b'"') | (byte == b'\\') | (byte < 0x20)
+}
+
+/// Marks with its high bit the first byte of a word that ends a run. A borrow out of a byte can
+/// mark only bytes above the first that is truly marked, and the first is all that is used.
+#[inline]
+fn marks(word: u64) -> u64 {
+    const LOW: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let quote = word ^ (LOW * u64::from(b'"'));
+    let backslash = word ^ (LOW * u64::from(b'\\'));
+    let control = word.wrapping_sub(LOW * 0x20) & !word;
+    let quote = quote.wrapping_sub(LOW) & !quote;
+    let backslash = backslash.wrapping_sub(LOW) & !backslash;
+    (control | quote | backslash) & HIGH
 }
 
 /// The length of an escape, backslash included, from what follows the backslash.

@@ -9,9 +9,11 @@ use std::{
         Arc,
         atomic::{AtomicBool, AtomicU32, Ordering::Relaxed},
     },
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
+    time::Duration,
 };
 use tokio::{
+    time::Sleep,
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
 };
@@ -27,6 +29,8 @@ pub(crate) struct Signs {
     pub(crate) in_head: AtomicBool,
     /// Whether the client does not take what we write.
     pub(crate) write_blocked: AtomicBool,
+    /// A reply was given before the request was read whole: see [`Socket::poll_shutdown`].
+    pub(crate) linger: AtomicBool,
 }
 
 /// A guarded socket.
@@ -35,11 +39,24 @@ pub(crate) struct Socket {
     stream: TcpStream,
     guard: Guard,
     signs: Arc<Signs>,
+    farewell: Option<Farewell>,
 }
+
+/// The last moments of a connection whose client may still be sending.
+#[derive(Debug)]
+struct Farewell {
+    left: usize,
+    until: Pin<Box<Sleep>>,
+}
+
+/// Longest time for which a client's remaining bytes are read and dropped.
+const LINGER: Duration = Duration::from_secs(2);
+/// Most bytes of them.
+const LINGER_BYTES: usize = 16 * 1024 * 1024;
 
 impl Socket {
     pub(crate) fn new(stream: TcpStream, signs: Arc<Signs>) -> Self {
-        Self { stream, guard: Guard::default(), signs }
+        Self { stream, guard: Guard::default(), signs, farewell: None }
     }
 
     fn wrote(&self, result: &Poll<io::Result<usize>>) {
@@ -73,6 +90,7 @@ impl AsyncRead for Socket {
         {
             if let Some(bad) = this.guard.feed(new) {
                 new[bad..].fill(0);
+                this.signs.linger.store(true, Relaxed);
             }
             this.signs.in_head.store(this.guard.in_head(), Relaxed);
             this.signs.head.store(this.guard.heads(), Relaxed);
@@ -111,7 +129,33 @@ impl AsyncWrite for Socket {
         Pin::new(&mut self.stream).poll_flush(cx)
     }
 
+    /// Closes our side. Closing the rest while the client is still sending would make the kernel
+    /// reset the connection, and the reset could overtake the reply that says why. So where a
+    /// request was not read whole, its rest is read and dropped for a moment.
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+        let this = &mut *self;
+        let farewell = match &mut this.farewell {
+            Some(farewell) => farewell,
+            none => {
+                ready!(Pin::new(&mut this.stream).poll_shutdown(cx))?;
+                if !this.signs.linger.load(Relaxed) {
+                    return Poll::Ready(Ok(()));
+                }
+                let until = Box::pin(tokio::time::sleep(LINGER));
+                none.insert(Farewell { left: LINGER_BYTES, until })
+            }
+        };
+        let mut scratch = [0; 16 * 1024];
+        loop {
+            if farewell.left == 0 || farewell.until.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(Ok(()));
+            }
+            let mut buf = ReadBuf::new(&mut scratch);
+            let read = ready!(Pin::new(&mut this.stream).poll_read(cx, &mut buf));
+            if read.is_err() || buf.filled().is_empty() {
+                return Poll::Ready(Ok(()));
+            }
+            farewell.left = farewell.left.saturating_sub(buf.filled().len());
+        }
     }
 }

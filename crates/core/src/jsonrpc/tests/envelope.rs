@@ -308,6 +308,27 @@ fn answers_invalid_utf8_with_a_parse_error_wherever_it_is() {
     }
 }
 
+// hardening B8
+#[test]
+fn finds_the_end_of_a_string_at_every_length_and_what_is_illegal_in_it_at_every_place() {
+    for length in 0..400 {
+        let plain = "é".repeat(length / 2) + &"x".repeat(length % 2);
+        let body = |text: &str| format!(r#"{{"id":1,"method":"m","params":["{text}"]}}"#);
+        let expected = |text: &str| format!("<1 m {:?}>", Params::Array(&format!("[\"{text}\"]")));
+        assert_eq!(answers(body(&plain)), expected(&plain));
+        let escaped = format!("{plain}\\\"{plain}");
+        assert_eq!(answers(body(&escaped)), expected(&escaped));
+        for illegal in ["\0", "\u{1f}", "\n", "\"", "\\", "\\x"] {
+            assert_eq!(
+                answers(body(&format!("{plain}{illegal}{plain}"))),
+                parse_error()
+            );
+        }
+        let cut = body(&plain);
+        assert_eq!(answers(&cut[..cut.len() - 3]), parse_error());
+    }
+}
+
 // hardening B3
 #[test]
 fn counts_depth_over_the_whole_body_also_inside_params() {

@@ -251,88 +251,87 @@ fn deep_traces_pass_and_depth_bombs_do_not() {
 // hardening E8
 #[test]
 fn reads_errors_of_every_shape() {
-    let cases: [(&str, Option<i64>, &str, Option<&str>, bool); 17] = [
-        (
+    let error = |raw, code, message: &'static str, data, legal| ReplyError {
+        raw,
+        code,
+        message: message.into(),
+        data,
+        legal,
+    };
+    for expected in [
+        error(
             r#"{"code":-32000,"message":"x"}"#,
             Some(-32000),
             "x",
             None,
             true,
         ),
-        (
+        error(
             r#"{"message":"x","code":3,"data":"0x08"}"#,
             Some(3),
             "x",
             Some(r#""0x08""#),
             true,
         ),
-        (
+        error(
             r#"{"code":3,"message":"","data":null,"stack":[]}"#,
             Some(3),
             "",
             Some("null"),
             true,
         ),
-        (
+        error(
             r#"{"code":9223372036854775807,"message":"x"}"#,
             Some(i64::MAX),
             "x",
             None,
             true,
         ),
-        (
+        error(
             r#"{"code":9223372036854775808,"message":"x"}"#,
             None,
             "x",
             None,
             false,
         ),
-        (
+        error(
             r#"{"code":"-32005","message":"x"}"#,
             Some(-32005),
             "x",
             None,
             false,
         ),
-        (r#"{"code":"x","message":"x"}"#, None, "x", None, false),
-        (r#"{"code":1.5,"message":"x"}"#, None, "x", None, false),
-        (r#"{"code":null,"message":"x"}"#, None, "x", None, false),
-        (r#"{"message":"x"}"#, None, "x", None, false),
-        (r#"{"code":1}"#, Some(1), "", None, false),
-        (r#"{"code":1,"message":null}"#, Some(1), "", None, false),
-        (
+        error(r#"{"code":"x","message":"x"}"#, None, "x", None, false),
+        error(r#"{"code":1.5,"message":"x"}"#, None, "x", None, false),
+        error(r#"{"code":null,"message":"x"}"#, None, "x", None, false),
+        error(r#"{"message":"x"}"#, None, "x", None, false),
+        error(r#"{"code":1}"#, Some(1), "", None, false),
+        error(r#"{"code":1,"message":null}"#, Some(1), "", None, false),
+        error(
             r#"{"code":1,"message":{"a":"b"},"data":[1]}"#,
             Some(1),
             "",
             Some("[1]"),
             false,
         ),
-        (
+        error(
             r#"{"code":1,"message":"a\n\u00e9\ud800"}"#,
             Some(1),
             "a\né\u{fffd}",
             None,
             false,
         ),
-        (
+        error(
             r#"{"code":1,"code":2,"message":"x"}"#,
             Some(2),
             "x",
             None,
             false,
         ),
-        (r#""a \"b\"""#, None, r#"a "b""#, None, false),
-        ("{}", None, "", None, false),
-    ];
-    for (raw, code, message, data, legal) in cases {
-        let body = format!(r#"{{"jsonrpc":"2.0","id":1,"error": {raw} }}"#);
-        let expected = ReplyError {
-            raw,
-            code,
-            message: message.into(),
-            data,
-            legal,
-        };
+        error(r#""a \"b\"""#, None, r#"a "b""#, None, false),
+        error("{}", None, "", None, false),
+    ] {
+        let body = format!(r#"{{"jsonrpc":"2.0","id":1,"error": {} }}"#, expected.raw);
         assert_eq!(error_of(&body), expected);
     }
 }
