@@ -194,7 +194,7 @@ mod tests {
     // hardening B2
     #[test]
     fn a_bomb_is_refused_by_its_ratio_long_before_the_limit() {
-        let packed = gzip(&vec![b' '; 10_000_000]);
+        let packed = gzip(&vec![b' '; 2_000_000]);
         assert!(packed.len() < 100_000);
         assert_eq!(inflate(&packed, usize::MAX), Err(BodyFault::Large));
     }

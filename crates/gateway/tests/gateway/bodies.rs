@@ -91,7 +91,7 @@ async fn a_compressed_body_is_accepted_within_the_limits_of_what_it_inflates_to(
     let large: String = (0..3000_u32)
         .map(|n| format!("{:07x}", n.wrapping_mul(2_654_435_761)))
         .collect();
-    for body in [gzip(large.as_bytes()), gzip(&vec![b' '; 9_000_000])] {
+    for body in [gzip(large.as_bytes()), gzip(&vec![b' '; 1_900_000])] {
         let response = site.client().await.post("/", &[gz], &body).await;
         assert_eq!(response.row(), (413, -32600));
     }
