@@ -10,6 +10,7 @@ use super::{
     cors::Origin,
     encode,
     io::Signs,
+    reply::{CLOSE, Reply},
     route::Route,
 };
 use crate::{
@@ -46,9 +47,6 @@ const MAX_TARGET: usize = 8 * 1024;
 /// When to come back after the gateway's own limit: long enough for a burst to pass.
 const COME_BACK: Duration = Duration::from_secs(1);
 
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
-const TEXT: HeaderValue = HeaderValue::from_static("text/plain");
-const CLOSE: HeaderValue = HeaderValue::from_static("close");
 const GZIP: HeaderValue = HeaderValue::from_static("gzip");
 const ALLOWED: HeaderValue = HeaderValue::from_static("POST, GET, HEAD, OPTIONS");
 const ALLOWED_PROBE: HeaderValue = HeaderValue::from_static("GET, HEAD");
@@ -62,76 +60,6 @@ const ATTEMPTS: HeaderName = HeaderName::from_static("x-highwater-attempts");
 pub(crate) struct Peer {
     pub(crate) shared: Arc<Shared>,
     pub(crate) signs: Arc<Signs>,
-}
-
-/// A response in the making.
-struct Reply {
-    status: StatusCode,
-    headers: HeaderMap,
-    body: Bytes,
-}
-
-impl Reply {
-    fn empty(status: StatusCode) -> Self {
-        Self {
-            status,
-            headers: HeaderMap::new(),
-            body: Bytes::new(),
-        }
-    }
-
-    fn json(status: StatusCode, body: impl Into<Bytes>) -> Self {
-        let mut reply = Self {
-            status,
-            headers: HeaderMap::new(),
-            body: body.into(),
-        };
-        reply.headers.insert(CONTENT_TYPE, JSON);
-        reply
-    }
-
-    fn text((status, body): (StatusCode, Bytes)) -> Self {
-        let mut reply = Self {
-            status,
-            headers: HeaderMap::new(),
-            body,
-        };
-        reply.headers.insert(CONTENT_TYPE, TEXT);
-        reply
-    }
-
-    /// The answer to a whole request with one refusal.
-    fn refused(refusal: &Refusal<'_>, message: Option<&Message<'_>>) -> Self {
-        let wire = refusal.wire();
-        let (mut body, id) = match message {
-            Some(Message::Batch(items)) => (batch::refuse(items, &wire), Id::NULL),
-            Some(Message::Single(Ok(call))) => (Vec::new(), call.id.unwrap_or(Id::NULL)),
-            Some(Message::Single(Err(fault))) => (Vec::new(), fault.id),
-            None => (Vec::new(), Id::NULL),
-        };
-        if body.is_empty() {
-            wire.write(&mut body, id);
-        }
-        let mut reply = Self::json(wire.status, body);
-        if let Some(wait) = wire
-            .retry_after_header()
-            .and_then(|w| HeaderValue::try_from(w).ok())
-        {
-            reply.headers.insert(RETRY_AFTER, wait);
-        }
-        reply
-    }
-
-    fn not_allowed(allow: HeaderValue) -> Self {
-        let mut reply = Self::empty(StatusCode::METHOD_NOT_ALLOWED);
-        reply.headers.insert(ALLOW, allow);
-        reply
-    }
-
-    fn closing(mut self) -> Self {
-        self.headers.insert(CONNECTION, CLOSE);
-        self
-    }
 }
 
 /// Answers one request. Dropping the future abandons what it started.
