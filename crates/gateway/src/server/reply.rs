@@ -2,11 +2,11 @@
 
 use crate::{batch, respond::Refusal};
 use bytes::Bytes;
+use highwater_core::jsonrpc::{Id, Message};
 use http::{
     HeaderMap, HeaderValue, StatusCode,
     header::{ALLOW, CONNECTION, CONTENT_TYPE, RETRY_AFTER},
 };
-use highwater_core::jsonrpc::{Id, Message};
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain");
