@@ -4,5 +4,5 @@ mod settings;
 
 pub use settings::{
     AdminSettings, ChainSettings, EndpointSettings, KeySettings, LogFormat, LogSettings,
-    MethodRules, ServerSettings, Settings, WritePolicy,
+    MethodRules, Secret, ServerSettings, Settings, WritePolicy,
 };
