@@ -1,5 +1,8 @@
 //! Endpoints that fail on cue.
 
+pub mod call;
 pub mod chain;
+pub mod node;
+pub mod rng;
 #[cfg(feature = "sockets")]
 pub mod sockets;

@@ -1,0 +1,16 @@
+//! The gateway on real sockets, before scripted endpoints. Every test that shows a refusal also
+//! shows that no endpoint heard of it.
+
+mod site;
+
+mod admin;
+mod batches;
+mod bodies;
+mod calls;
+mod framing;
+mod keys;
+mod limits;
+mod origins;
+mod paths;
+mod phases;
+mod starts;
