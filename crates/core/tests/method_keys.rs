@@ -95,7 +95,7 @@ fn an_omitted_block_is_latest_only_where_the_table_says_so() {
     );
     assert_one(
         "bor_getAuthor",
-        &["", "null", "[]", " [ ]", r#"["latest"]"#],
+        &["", "null", "{}", " {\n} ", "[]", " [ ]", r#"["latest"]"#],
     );
     assert_all_differ(
         "eth_estimateGas",

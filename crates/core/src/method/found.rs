@@ -185,12 +185,21 @@ impl Found {
     }
 }
 
-/// The parameters as an array: absent and `null` count as `[]`.
+/// The parameters as the array that an endpoint gets: absent, `null` and `{}` are `[]`.
 #[must_use]
 pub fn array_text(params: &str) -> &str {
-    match params.trim_matches([' ', '\t', '\n', '\r']) {
-        "" | "null" => "[]",
-        _ => params,
+    const BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
+    let text = params.trim_matches(BLANKS);
+    let inner = text
+        .strip_prefix('{')
+        .and_then(|text| text.strip_suffix('}'));
+    if text.is_empty()
+        || text == "null"
+        || inner.is_some_and(|text| text.trim_matches(BLANKS).is_empty())
+    {
+        "[]"
+    } else {
+        params
     }
 }
 

@@ -8,7 +8,7 @@
 //! - the order of members, in objects whose members are all known;
 //! - the case of hex digits, where the type is hex;
 //! - an omitted block and an explicit `latest`, where the table says that they mean the same;
-//! - absent parameters, `null` and `[]`.
+//! - absent parameters, `null`, `{}` and `[]`.
 //!
 //! Everything else stays: `null` is not `"null"`, `1` is not `"0x1"` nor `"1"`, `0x01` is not `0x1`
 //! (some nodes refuse it), `[A,B]` is not `[[A,B]]`, `data` is not `input`. A method without known
