@@ -31,27 +31,28 @@ pub struct Exit {
 }
 
 impl Gateway {
-    /// `highwater serve --listen ADDRESS URL …`.
+    /// `highwater serve --listen ADDRESS --admin-listen ADDRESS URL …`.
     ///
     /// # Panics
     /// When it does not say that it serves.
     #[must_use]
     pub fn urls(urls: &[String]) -> Self {
-        let listen = fresh_address().to_string();
-        let mut args = vec!["serve", "--listen", &listen];
+        let (listen, admin) = (fresh_address().to_string(), fresh_address().to_string());
+        let mut args = vec!["serve", "--listen", &listen, "--admin-listen", &admin];
         args.extend(urls.iter().map(String::as_str));
         Self::start(&args, None)
     }
 
     /// `highwater serve --config FILE` with one chain named `dev`, of the given endpoints. `server`
-    /// is added under `[server]`, `chain` under `[chains.dev]`.
+    /// is added under `[server]`, `chain` under `[chains.dev]`. It leaves at once on SIGTERM, since
+    /// no load balancer has to notice first.
     ///
     /// # Panics
     /// When it does not say that it serves.
     #[must_use]
     pub fn configured(urls: &[String], server: &str, chain: &str) -> Self {
         let mut text = format!(
-            "[server]\nlisten = \"{}\"\n{server}\n\n[admin]\nlisten = \"{}\"\n\n\
+            "[server]\nlisten = \"{}\"\ndrain_delay = \"1ms\"\n{server}\n\n[admin]\nlisten = \"{}\"\n\n\
              [chains.dev]\nid = {}\n{chain}\n",
             fresh_address(),
             fresh_address(),

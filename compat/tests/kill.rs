@@ -138,7 +138,7 @@ fn assert_all_right(outcome: (usize, Vec<String>), count: usize) {
     assert_eq!(right, count);
 }
 
-//
+//
 #[test]
 fn a_node_killed_in_the_middle_of_reads_costs_no_client_error() {
     let mut chain = Chain::start(2);
@@ -158,7 +158,7 @@ fn a_node_killed_in_the_middle_of_reads_costs_no_client_error() {
     assert_eq!(exit.code, Some(0), "{}", exit.stderr);
 }
 
-// the gateway's idle connections to the node are dead, and it finds out on the next call.
+// The gateway's idle connections to the node are dead, and it finds out on the next call.
 #[test]
 fn a_node_killed_while_nobody_reads_costs_no_client_error() {
     let mut chain = Chain::start(2);

@@ -1,5 +1,9 @@
 //! Endpoints that fail on cue.
 
+pub mod call;
 pub mod chain;
+pub mod node;
+pub mod rng;
+pub mod scenario;
 #[cfg(feature = "sockets")]
 pub mod sockets;

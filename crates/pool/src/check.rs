@@ -135,5 +135,7 @@ const fn told_nothing(class: Class, subclass: Option<&'static str>) -> Verdict {
         retry_other_endpoint: true,
         counts_against_endpoint: true,
         retry_after: None,
+        suggested_range: None,
+        fingerprint: None,
     }
 }

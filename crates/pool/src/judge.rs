@@ -112,6 +112,8 @@ fn failed(
         retry_other_endpoint: true,
         counts_against_endpoint: class != Class::PayloadTooLarge,
         retry_after: retry_after(headers),
+        suggested_range: None,
+        fingerprint: None,
     };
     Settled::Failed {
         verdict,

@@ -142,7 +142,7 @@ impl<'a> Scanner<'a> {
         let start = self.at;
         match first {
             Some(b'"') => {
-                self.string()?;
+                self.skip_string()?;
             }
             Some(b'{' | b'[') => self.skip_nested()?,
             _ => self.scalar()?,
@@ -161,13 +161,23 @@ impl<'a> Scanner<'a> {
         Ok(name)
     }
 
+    /// The same, where nobody asks for the name.
+    #[inline]
+    fn skip_name(&mut self) -> Result<(), Malformed> {
+        if self.peek() != Some(b'"') {
+            return Err(Malformed::Syntax);
+        }
+        self.skip_string()?;
+        self.step(b':')
+    }
+
     /// Skips the array or object that the cursor stands on.
     fn skip_nested(&mut self) -> Result<(), Malformed> {
         let mut nesting = Nesting::default();
         loop {
             match self.peek() {
                 Some(b'"') => {
-                    self.string()?;
+                    self.skip_string()?;
                 }
                 Some(bracket @ (b'{' | b'[')) => {
                     if self.depth + nesting.open >= self.max_depth {
@@ -181,7 +191,7 @@ impl<'a> Scanner<'a> {
                     } else {
                         nesting.push(is_object);
                         if is_object {
-                            self.name()?;
+                            self.skip_name()?;
                         }
                         continue;
                     }
@@ -197,7 +207,7 @@ impl<'a> Scanner<'a> {
                     Some(b',') => {
                         self.at += 1;
                         if nesting.in_object() {
-                            self.name()?;
+                            self.skip_name()?;
                         }
                         break;
                     }
@@ -214,19 +224,24 @@ impl<'a> Scanner<'a> {
     /// Reads the string whose opening quote the cursor stands on.
     #[inline]
     fn string(&mut self) -> Result<Quoted<'a>, Malformed> {
-        let bytes = self.text.as_bytes();
         let start = self.at + 1;
-        let mut at = start;
+        let escaped = self.skip_string()?;
+        let inner = &self.text[start..self.at - 1];
+        Ok(Quoted { inner, escaped })
+    }
+
+    /// Skips the string whose opening quote the cursor stands on. Tells whether it has escapes.
+    #[inline]
+    fn skip_string(&mut self) -> Result<bool, Malformed> {
+        let bytes = self.text.as_bytes();
+        let mut at = self.at + 1;
         let mut escaped = false;
         loop {
             at = plain_end(bytes, at);
             match bytes.get(at) {
                 Some(b'"') => {
                     self.at = at + 1;
-                    return Ok(Quoted {
-                        inner: &self.text[start..at],
-                        escaped,
-                    });
+                    return Ok(escaped);
                 }
                 Some(b'\\') => {
                     escaped = true;

@@ -83,7 +83,7 @@ pub(super) fn build(
         logs: 0,
     };
     if height > spec.first {
-        for (index, account) in accounts.iter().take(spec.transactions).enumerate() {
+        for (index, account) in accounts.iter().enumerate() {
             builder.synthetic(account, index, height, branch);
         }
     }

@@ -8,18 +8,21 @@
 
 mod account;
 mod block;
+mod sender;
 mod spec;
 pub mod state;
 mod tree;
 mod view;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use alloy_primitives::{Address, B256};
 use parking_lot::Mutex;
 
 pub use account::ACCOUNTS;
 pub use block::{Block, GAS_LIMIT, Mined, TRANSFER, base_fee, contract};
+pub use sender::Sender;
 pub use spec::{ChainSpec, Fork, Reach};
 pub use state::Branch;
 pub use tree::SendRefused;
@@ -51,7 +54,7 @@ impl Chain {
         let mut spec = spec;
         spec.transactions = spec.transactions.min(ACCOUNTS);
         spec.start = spec.start.max(spec.first);
-        let accounts = (0..ACCOUNTS)
+        let accounts = (0..spec.transactions)
             .map(|index| Account::new(spec.seed, index))
             .collect();
         let tree = Mutex::new(Tree::new(&spec));
@@ -116,8 +119,15 @@ impl Chain {
     /// The block with a hash, when a node with this view can have seen it.
     #[must_use]
     pub fn by_hash(&self, view: &View, hash: B256) -> Option<Found> {
-        // Everything visible is built first, so that a hash does not have to be asked for by
-        // number before it is known.
+        // Everything that this node has seen is built first, orphans included, so that a hash does
+        // not have to be asked for by number before it is known.
+        for fork in self.spec.forks.iter().filter(|fork| fork.at <= view.at) {
+            let before = View {
+                at: fork.at.saturating_sub(Duration::from_nanos(1)),
+                ..*view
+            };
+            let _ = self.block(&before, self.head(&before));
+        }
         let _ = self.block(view, self.head(view));
         let block = self.tree.lock().by_hash(hash)?;
         let height = block.height();
@@ -154,11 +164,7 @@ impl Chain {
     #[must_use]
     pub fn nonce(&self, account: Address, height: u64) -> u64 {
         let blocks = height.saturating_sub(self.spec.first);
-        let synthetic = self
-            .accounts
-            .iter()
-            .take(self.spec.transactions)
-            .any(|known| known.address() == account);
+        let synthetic = self.accounts.iter().any(|known| known.address() == account);
         let own = if synthetic { blocks } else { 0 };
         own + self.tree.lock().mined_from(account, height)
     }

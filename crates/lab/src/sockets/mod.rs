@@ -33,8 +33,9 @@ mod scripted;
 mod travel;
 mod wire;
 
+pub use crate::call::Call;
 pub use answer::{Answer, ReplyId};
 pub use gate::Gate;
-pub use record::{Call, Received, Record};
+pub use record::{Received, Record};
 pub use scripted::{ConnectionFault, On, ScriptedNode};
 pub use wire::HttpRequest;

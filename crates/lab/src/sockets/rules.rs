@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::answer::Answer;
-use super::record::Call;
+use crate::call::Call;
 
 type Chooser = Arc<dyn Fn(&Call) -> Answer + Send + Sync>;
 

@@ -14,9 +14,10 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::answer::{Answer, play_batch, play_single};
-use super::record::{Call, Received, Record};
+use super::record::{Received, Record};
 use super::rules::{Matcher, Rules};
 use super::wire::{Connection, HttpRequest, Played, Step};
+use crate::call::Call;
 
 /// What happens to a connection instead of being served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -101,6 +101,8 @@ fn verdict(class: Class) -> Verdict {
         retry_other_endpoint: true,
         counts_against_endpoint: true,
         retry_after: None,
+        suggested_range: None,
+        fingerprint: None,
     }
 }
 

@@ -178,6 +178,8 @@ fn refuses_a_method_that_is_no_text_and_echoes_the_id() {
         r#","method":"\udc00\ud800""#,
         r#","method":"\ud800\u0041""#,
         r#","method":"\ud800A""#,
+        r#","method":"\ud800\ud800""#,
+        r#","method":"\ud800\\dc00""#,
     ] {
         let body = format!(r#"{{"jsonrpc":"2.0","id":"x"{method}}}"#);
         assert_eq!(answers(body), refused(-32600, r#""x""#, text), "{method}");

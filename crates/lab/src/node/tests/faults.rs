@@ -1,0 +1,235 @@
+//! Every fault, seen by a caller.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{
+    Carriage, Carries, Dialect, Fault, MS, Node, S, Says, Sees, What, always, body, carries,
+    delivery, exchange, honest, node, refusal, reply, result, says, sees,
+};
+use crate::node::{Ending, Pace, Seen};
+
+fn head(node: &mut Node, at: Duration) -> u64 {
+    let head = result(node, at, "eth_blockNumber", json!([]));
+    u64::from_str_radix(&head.as_str().unwrap()[2..], 16).unwrap()
+}
+
+// B-2
+#[test]
+fn heads_lag_stand_still_run_ahead_and_go_back() {
+    assert_eq!(head(&mut sees(Sees::Lag(5)), S * 4), 39);
+    let stuck = Fault {
+        from: S * 3,
+        ..always(What::Sees(Sees::Stuck))
+    };
+    let stuck = &mut node(Dialect::Geth, vec![stuck]);
+    assert_eq!([head(stuck, S * 2), head(stuck, S * 9)], [42, 43]);
+    let ahead = &mut sees(Sees::Ahead(1_000));
+    assert_eq!(head(ahead, S), 1_041);
+    let block = result(ahead, S, "eth_getBlockByNumber", json!(["0x300", false]));
+    assert_eq!(block, Value::Null);
+    let back = &mut sees(Sees::Backwards {
+        blocks: 2,
+        share: 0.5,
+    });
+    let heads: Vec<u64> = (0..20).map(|_| head(back, S * 5)).collect();
+    assert!(heads.contains(&45) && heads.contains(&43), "{heads:?}");
+}
+
+// B-2
+#[test]
+fn a_strayed_node_shows_other_blocks_and_a_wrong_chain_another_id() {
+    let hash = |node: &mut Node| {
+        let block = result(node, S * 11, "eth_getBlockByNumber", json!(["0x2f", false]));
+        block["hash"].clone()
+    };
+    assert_ne!(hash(&mut sees(Sees::Strayed(1))), hash(&mut honest()));
+    let wrong = &mut sees(Sees::WrongChain(5));
+    assert_eq!(result(wrong, S, "eth_chainId", json!([])), "0x5");
+    assert_eq!(result(wrong, S, "net_version", json!([])), "5");
+}
+
+// B-2
+#[test]
+fn log_limits_bind_and_short_logs_are_always_the_same_ones() {
+    let all = json!([{"fromBlock": "0x1", "toBlock": "0x28"}]);
+    let count = |node: &mut Node| result(node, S, "eth_getLogs", all.clone());
+    let whole = count(&mut honest());
+    let limit = Sees::LogLimit {
+        blocks: Some(10),
+        results: Some(50),
+    };
+    let limited = &mut sees(limit);
+    let (code, text) = refusal(limited, "eth_getLogs", all.clone());
+    assert_eq!(
+        (code, text.as_str()),
+        (-32602, "exceed maximum block range 10")
+    );
+    let eleven = json!([{"fromBlock": "0x1", "toBlock": "0xb"}]);
+    let (code, text) = refusal(limited, "eth_getLogs", eleven);
+    assert_eq!(
+        (code, text.as_str()),
+        (-32000, "query returned more than 50 results")
+    );
+
+    let short = &mut sees(Sees::ShortLogs(0.3));
+    let first = count(short);
+    assert_eq!(first, count(short));
+    let (less, more) = (first.as_array().unwrap(), whole.as_array().unwrap());
+    assert!(less.len() < more.len() && !less.is_empty());
+    assert!(less.iter().all(|log| more.contains(log)));
+}
+
+// B-2
+#[test]
+fn missing_methods_and_late_receipts() {
+    let mut fault = always(What::Sees(Sees::NoMethod));
+    fault.methods = vec!["eth_get*".into()];
+    let node_without = &mut node(Dialect::Geth, vec![fault]);
+    assert_eq!(refusal(node_without, "eth_getLogs", json!([{}])).0, -32601);
+    assert_eq!(refusal(node_without, "eth_chainId", json!([])).0, 0);
+
+    let late = &mut sees(Sees::LateReceipts(MS * 1_500));
+    let block = result(late, S, "eth_getBlockByNumber", json!(["0x29", false]));
+    let hash = &block["transactions"][0];
+    let receipt =
+        |late: &mut Node, at| result(late, at, "eth_getTransactionReceipt", json!([hash]));
+    assert_eq!(receipt(late, S * 2), Value::Null);
+    assert_eq!(receipt(late, MS * 2_500)["blockNumber"], "0x29");
+}
+
+// B-2
+#[test]
+fn replies_carry_wrong_members_and_ids() {
+    let said = |fault: Says| reply(&mut says(fault), S, "eth_chainId", json!([]));
+    assert_ne!(said(Says::WrongId)["id"], 5);
+    assert_eq!(said(Says::StringId)["id"], "5");
+    assert!(said(Says::MissingId).get("id").is_none());
+    let both = said(Says::Both);
+    assert!(both.get("result").is_some() && both.get("error").is_some());
+    assert_eq!(said(Says::Neither), json!({"jsonrpc": "2.0", "id": 5}));
+    assert_eq!(said(Says::Null)["result"], Value::Null);
+    let batch = br#"[{"id":1,"method":"eth_chainId"},{"id":2,"method":"eth_chainId"}]"#;
+    for (fault, expected) in [(Says::Twice, 4), (Says::Omitted, 0)] {
+        let answer = delivery(says(fault).ask(S, "me", batch));
+        let answer: Vec<Value> = serde_json::from_slice(&answer.body).unwrap();
+        assert_eq!(answer.len(), expected);
+    }
+    let error = Says::Error {
+        status: 503,
+        code: -32009,
+        message: "busy \"now\"".into(),
+        data: Some("{\"a\":1}".into()),
+    };
+    let answer = delivery(exchange(&mut says(error), S, "eth_chainId"));
+    assert_eq!(answer.status, 503);
+    let answer: Value = serde_json::from_slice(&answer.body).unwrap();
+    assert_eq!(answer["error"]["message"], "busy \"now\"");
+    assert_eq!(answer["error"]["data"]["a"], 1);
+}
+
+// B-2
+#[test]
+fn answers_are_refused_withheld_cut_and_slowed() {
+    let seen = |fault: Carries| exchange(&mut carries(fault), S, "eth_chainId").seen();
+    assert_eq!(seen(Carries::Down), Some((Duration::ZERO, Seen::Refused)));
+    assert_eq!(seen(Carries::Hang), None);
+    for fault in [
+        Carries::Close,
+        Carries::Reset,
+        Carries::Truncate(9),
+        Carries::ResetBody(9),
+    ] {
+        assert_eq!(seen(fault), Some((MS * 20, Seen::Broken)));
+    }
+    let slow = |ramp| Carries::Slow { add: S, ramp };
+    assert_eq!(seen(slow(false)).unwrap().0, MS * 1_020);
+    let ramp = Fault {
+        until: Some(S * 10),
+        ..always(What::Carries(slow(true)))
+    };
+    let ramp = &mut node(Dialect::Geth, vec![ramp]);
+    assert_eq!(exchange(ramp, S * 5, "eth_chainId").delay, MS * 520);
+    let shaped = |fault: Carries| delivery(exchange(&mut carries(fault), S, "eth_chainId"));
+    let stall = shaped(Carries::Stall { after: 4, pause: S });
+    assert_eq!(stall.pace, Pace::Stall { after: 4, pause: S });
+    let drip = shaped(Carries::Drip { piece: 1, every: S });
+    assert_eq!(drip.pace, Pace::Drip { piece: 1, every: S });
+    assert_eq!(shaped(Carries::Truncate(3)).ending, Ending::ClosedAfter(3));
+    assert!(shaped(Carries::Gzip).gzip);
+    let huge = shaped(Carries::Huge(100_000)).body;
+    assert_eq!(huge.len(), 100_000);
+    serde_json::from_slice::<Value>(&huge).unwrap();
+    serde_json::from_slice::<Value>(&shaped(Carries::InvalidJson).body).unwrap_err();
+    let page = shaped(Carries::Page {
+        status: 502,
+        content_type: "text/html".into(),
+        body: "<html>".into(),
+        retry_after: Some(7),
+    });
+    assert_eq!((page.status, &page.body[..]), (502, &b"<html>"[..]));
+    assert_eq!(page.headers, [("retry-after".into(), "7".into())]);
+}
+
+// B-2
+#[test]
+fn limits_count_per_node_or_per_client() {
+    let limit = |per_client| Carries::RateLimit {
+        rate: 1.0,
+        burst: 2.0,
+        retry_after: Some(3),
+        per_client,
+    };
+    let status = |node: &mut Node, who: &str| {
+        delivery(node.ask(S, who, &body("eth_chainId", &json!([])))).status
+    };
+    let shared = &mut carries(limit(false));
+    assert_eq!(
+        ["a", "b", "c"].map(|who| status(shared, who)),
+        [200, 200, 429]
+    );
+    let each = &mut carries(limit(true));
+    assert_eq!(
+        ["a", "a", "a", "b"].map(|who| status(each, who)),
+        [200, 200, 429, 200]
+    );
+    let quota = &mut carries(Carries::Quota(1));
+    assert_eq!([status(quota, "a"), status(quota, "a")], [200, 402]);
+}
+
+// B-2
+#[test]
+fn a_lost_send_lands_all_the_same() {
+    let (raw, hash) = crate::chain::Sender::new(1, 1337, 0).transfer(0);
+    let fault = Fault {
+        methods: vec!["eth_sendRawTransaction".into()],
+        ..always(What::Says(Says::LostSend))
+    };
+    let mut lossy = node(Dialect::Geth, vec![fault]);
+    lossy.chain = super::fresh_chain();
+    let lossy = &mut lossy;
+    let sent = lossy.ask(S, "me", &body("eth_sendRawTransaction", &json!([raw])));
+    assert_eq!(sent.carriage, Carriage::Closed);
+    let receipt = result(lossy, S * 2, "eth_getTransactionReceipt", json!([hash]));
+    assert_eq!(receipt["blockNumber"], "0x2a");
+}
+
+// B-2
+#[test]
+fn strikes_its_share_of_requests_and_the_same_ones_each_run() {
+    let fault = || Fault {
+        share: 0.3,
+        ..always(What::Carries(Carries::Hang))
+    };
+    let run = || -> Vec<bool> {
+        let node = &mut node(Dialect::Geth, vec![fault()]);
+        (0..200)
+            .map(|_| exchange(node, S, "eth_chainId").carriage == Carriage::Silence)
+            .collect()
+    };
+    let struck = run();
+    assert_eq!(struck, run());
+    let count = struck.iter().filter(|hit| **hit).count();
+    assert!((40..80).contains(&count), "{count}");
+}
