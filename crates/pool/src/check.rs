@@ -24,7 +24,7 @@ use parking_lot::Mutex;
 use std::{sync::Arc, time::Duration};
 
 /// What a check found, or why it told nothing.
-type Found = Result<ChainId, Verdict>;
+type Found = Result<ChainId, Box<Verdict>>;
 type Flight = Shared<BoxFuture<'static, Found>>;
 
 /// The check of one endpoint that is under way, if any.
@@ -85,7 +85,7 @@ pub(crate) async fn check(
         }
         Err(verdict) => {
             tracing::debug!(endpoint = %node.label, class = ?verdict.class, "chain check told nothing");
-            Some(verdict)
+            Some(*verdict)
         }
     }
 }
@@ -109,17 +109,20 @@ async fn ask(node: Arc<Node>, id: u64, timeout: Duration) -> Found {
 /// "ask again", never "another chain".
 fn read(judged: Judged) -> Found {
     let shown = match (judged.settled, judged.shown) {
-        (Settled::Failed { verdict, .. }, _) => return Err(verdict),
+        (Settled::Failed { verdict, .. }, _) => return Err(Box::new(verdict)),
         (Settled::Answer, Some(shown)) if !shown.is_error => shown,
-        (Settled::Answer, _) => return Err(of_class(Class::Internal, Some("error"))),
+        (Settled::Answer, _) => return Err(Box::new(of_class(Class::Internal, Some("error")))),
     };
     match chain_id(&shown) {
-        Some(0) => Err(of_class(Class::Syncing, Some("zero"))),
+        Some(0) => Err(Box::new(of_class(Class::Syncing, Some("zero")))),
         Some(id) => Ok(ChainId(id)),
         None if &shown.body[shown.span.clone()] == b"null" => {
-            Err(of_class(Class::Syncing, Some("null")))
+            Err(Box::new(of_class(Class::Syncing, Some("null"))))
         }
-        None => Err(of_class(Class::MalformedEnvelope, Some("chain_id"))),
+        None => Err(Box::new(of_class(
+            Class::MalformedEnvelope,
+            Some("chain_id"),
+        ))),
     }
 }
 
