@@ -13,7 +13,9 @@ pub(crate) fn init(settings: &LogSettings) {
         LogFormat::Json => false,
         LogFormat::Auto => stderr().is_terminal(),
     };
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(stderr);
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(stderr);
     let _ = if text {
         builder.with_ansi(stderr().is_terminal()).try_init()
     } else {

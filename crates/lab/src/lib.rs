@@ -4,5 +4,6 @@ pub mod call;
 pub mod chain;
 pub mod node;
 pub mod rng;
+pub mod scenario;
 #[cfg(feature = "sockets")]
 pub mod sockets;

@@ -10,6 +10,7 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::evidence::Evidence;
+use crate::jsonrpc::{Reply, parse_reply};
 
 /// The shape of a body.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -106,11 +107,10 @@ fn single<'a>(text: &'a str, m: &Members<'a>, id: u64) -> Shape<'a> {
     match (m.result.map(RawValue::get), error) {
         // A false beside a result is how some servers say "no error".
         (Some(result), None) => {
-            if ours {
-                Shape::Good(result)
-            } else {
-                Shape::Stray(result)
-            }
+            // The check of the hot path knows more ways to be malformed: a wrong version, a member
+            // twice, too deep.
+            let sound = ours && matches!(parse_reply(text.as_bytes(), id), Ok(Reply::Result(_)));
+            if sound { Shape::Good(result) } else { Shape::Stray(result) }
         }
         (result, Some(error)) => Shape::Error {
             error,
