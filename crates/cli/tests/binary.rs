@@ -1,5 +1,7 @@
 //! The real binary: what it prints and how it ends.
 
+#![expect(clippy::unwrap_used, reason = "what a test prepares must work")]
+
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpListener,
