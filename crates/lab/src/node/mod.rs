@@ -11,6 +11,7 @@ mod filters;
 mod latency;
 mod logs;
 mod pool;
+mod range;
 mod render;
 mod reply;
 mod rpc;
@@ -88,6 +89,18 @@ impl Node {
         self.profile.faults.iter().any(|fault| {
             fault.what == What::Carries(Carries::Down) && fault.share >= 1.0 && fault.active(now)
         })
+    }
+
+    /// The next moment after `now` at which [`Node::down`] may change.
+    #[must_use]
+    pub fn next_turn(&self, now: Duration) -> Option<Duration> {
+        let downs = self.profile.faults.iter();
+        let downs = downs.filter(|fault| fault.what == What::Carries(Carries::Down));
+        downs
+            .flat_map(|fault| [Some(fault.from), fault.until])
+            .flatten()
+            .filter(|turn| *turn > now)
+            .min()
     }
 
     /// Takes one request. `client` tells callers apart where a limit is per client.
