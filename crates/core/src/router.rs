@@ -38,7 +38,27 @@ impl Router {
     pub fn new(expected: Option<ChainId>, count: usize) -> Self {
         Self {
             expected,
-            endpoints: vec![EndpointState { identity: Identity::Unchecked }; count],
+            endpoints: vec![
+                EndpointState {
+                    identity: Identity::Unchecked
+                };
+                count
+            ],
+        }
+    }
+
+    /// A router that asks nobody: `verify_chain_id = false`, where unchecked counts as passed
+    ///
+    #[must_use]
+    pub fn unverified(expected: Option<ChainId>, count: usize) -> Self {
+        Self {
+            expected,
+            endpoints: vec![
+                EndpointState {
+                    identity: Identity::Verified
+                };
+                count
+            ],
         }
     }
 
@@ -92,5 +112,89 @@ impl Router {
             };
         }
         state.identity
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: EndpointId = EndpointId(0);
+    const B: EndpointId = EndpointId(1);
+
+    //
+    #[test]
+    fn quarantines_an_endpoint_on_another_chain() {
+        let mut router = Router::new(Some(ChainId(1)), 2);
+        assert_eq!(router.on_chain_id(A, ChainId(1)), Identity::Verified);
+        assert_eq!(
+            router.on_chain_id(B, ChainId(10)),
+            Identity::Quarantined { found: ChainId(10) }
+        );
+        assert_eq!(router.identity(A), Identity::Verified);
+    }
+
+    //
+    #[test]
+    fn never_lifts_a_quarantine_because_of_a_later_answer() {
+        let mut router = Router::new(Some(ChainId(1)), 1);
+        router.on_chain_id(A, ChainId(10));
+        assert_eq!(
+            router.on_chain_id(A, ChainId(1)),
+            Identity::Quarantined { found: ChainId(10) }
+        );
+    }
+
+    //
+    #[test]
+    fn quarantines_an_endpoint_that_changes_its_chain_later() {
+        let mut router = Router::new(Some(ChainId(1)), 1);
+        router.on_chain_id(A, ChainId(1));
+        assert_eq!(
+            router.on_chain_id(A, ChainId(5)),
+            Identity::Quarantined { found: ChainId(5) }
+        );
+    }
+
+    //
+    #[test]
+    fn takes_zero_for_not_ready_and_never_for_a_wrong_chain() {
+        let mut router = Router::new(Some(ChainId(1)), 1);
+        assert_eq!(router.on_chain_id(A, ChainId(0)), Identity::Unchecked);
+        router.on_chain_id(A, ChainId(1));
+        assert_eq!(router.on_chain_id(A, ChainId(0)), Identity::Verified);
+    }
+
+    //
+    #[test]
+    fn learns_the_chain_from_the_first_endpoint_that_answers() {
+        let mut router = Router::new(None, 2);
+        assert_eq!(router.chain(), None);
+        router.on_chain_id(B, ChainId(0));
+        assert_eq!(router.chain(), None);
+        router.on_chain_id(B, ChainId(137));
+        assert_eq!(router.chain(), Some(ChainId(137)));
+        assert_eq!(
+            router.on_chain_id(A, ChainId(1)),
+            Identity::Quarantined { found: ChainId(1) }
+        );
+    }
+
+    //
+    #[test]
+    fn counts_unchecked_as_passed_where_checks_are_off() {
+        let router = Router::unverified(None, 2);
+        assert_eq!(router.identity(A), Identity::Verified);
+        assert_eq!(router.identity(B), Identity::Verified);
+        assert_eq!(router.chain(), None);
+    }
+
+    #[test]
+    fn ignores_an_endpoint_that_it_does_not_have() {
+        let mut router = Router::new(Some(ChainId(1)), 1);
+        assert_eq!(router.on_chain_id(B, ChainId(10)), Identity::Unchecked);
+        assert_eq!(router.identity(B), Identity::Unchecked);
+        assert_eq!(router.ids().collect::<Vec<_>>(), [A]);
+        assert!(!router.is_empty());
     }
 }

@@ -2,7 +2,36 @@
 //!
 //! A client that talks to a bare node talks to it unchanged. Every call, whatever door it comes
 //! through, takes one path: parse, policy, dispatch, respond.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`config`] | the configuration, checked |
+//! | `runtime`, `startup`, `shutdown` | threads, the way up, the way down |
+//! | `server` | connections, HTTP, host and origin rules, bodies, paths |
+//! | `auth`, `policy` | who is asking, and what they may call |
+//! | `dispatch`, `batch`, `notify`, `local` | one call, many calls, calls without answer, calls without endpoint |
+//! | `respond` | the only place where an error becomes bytes |
+//! | `health`, `admin` | for operators |
 
+mod admin;
+mod auth;
+mod batch;
 pub mod config;
+mod dispatch;
+mod error;
+mod health;
+mod load;
+mod local;
+mod notify;
+mod policy;
+mod respond;
+mod runtime;
+mod server;
+mod shutdown;
+mod startup;
+mod state;
+mod telemetry;
 
 pub use config::Settings;
+pub use error::ServeError;
+pub use runtime::{Gateway, Running};

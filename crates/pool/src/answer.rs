@@ -7,6 +7,7 @@ use std::{ops::Range, sync::Arc};
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub(crate) body: Bytes,
+    /// UTF-8 in full, checked when the body was read.
     pub(crate) span: Range<usize>,
     pub(crate) is_error: bool,
     pub(crate) endpoint: Arc<str>,
@@ -23,10 +24,16 @@ pub enum Payload<'a> {
 }
 
 impl Answer {
-    /// Result or error.
+    /// Result or error, borrowed from the endpoint's own bytes.
     #[must_use]
     pub fn payload(&self) -> Payload<'_> {
-        todo!()
+        let text = std::str::from_utf8(&self.body[self.span.clone()])
+            .expect("invariant: the span was cut out of checked text");
+        if self.is_error {
+            Payload::Error(text)
+        } else {
+            Payload::Result(text)
+        }
     }
 
     /// Label of the endpoint that gave it.

@@ -1,6 +1,6 @@
 //! One endpoint as the caller describes it.
 
-use crate::{upstream::Upstream, SecretUrl};
+use crate::{SecretUrl, upstream::Upstream};
 use std::{fmt, sync::Arc};
 
 /// One endpoint of a pool.
@@ -21,13 +21,19 @@ impl Endpoint {
     /// otherwise.
     #[must_use]
     pub const fn url(url: SecretUrl) -> Self {
-        Self { label: None, transport: Transport::Url(url) }
+        Self {
+            label: None,
+            transport: Transport::Url(url),
+        }
     }
 
     /// An endpoint behind a transport of the caller's own.
     #[must_use]
     pub fn upstream(label: impl Into<String>, upstream: Arc<dyn Upstream>) -> Self {
-        Self { label: Some(label.into()), transport: Transport::Custom(upstream) }
+        Self {
+            label: Some(label.into()),
+            transport: Transport::Custom(upstream),
+        }
     }
 
     /// Sets the label, unique in its pool; the only name under which the endpoint is shown.
@@ -40,6 +46,8 @@ impl Endpoint {
 
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Endpoint").field("label", &self.label).finish_non_exhaustive()
+        f.debug_struct("Endpoint")
+            .field("label", &self.label)
+            .finish_non_exhaustive()
     }
 }

@@ -1,6 +1,6 @@
 //! Why a call has no answer.
 
-use highwater_core::{classify::Class, ChainId};
+use highwater_core::{ChainId, classify::Class};
 
 /// One entry of the aggregate error.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -9,6 +9,8 @@ pub struct Attempt {
     pub endpoint: String,
     /// What its failure was.
     pub class: Class,
+    /// The finer kind, one word from a closed set: `connect`, `tls`, `reset`, `redirect`…
+    pub detail: Option<&'static str>,
 }
 
 /// A call that no endpoint answered. An endpoint's own error is an [`Answer`](crate::Answer), not

@@ -5,12 +5,15 @@
 
 mod answer;
 mod builder;
+mod check;
 mod driver;
 mod endpoint;
 mod error;
+mod judge;
 mod pool;
 mod secret;
 pub mod upstream;
+pub mod worker;
 
 pub use answer::{Answer, Payload};
 pub use builder::{Builder, ConfigError};
@@ -18,4 +21,4 @@ pub use endpoint::Endpoint;
 pub use error::{Attempt, Error};
 pub use highwater_core as core;
 pub use pool::{CallOptions, EndpointSnapshot, Pool, Request, Snapshot};
-pub use secret::SecretUrl;
+pub use secret::{Scrubber, SecretUrl};

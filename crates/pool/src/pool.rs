@@ -1,14 +1,59 @@
 //! The pool.
 
-use crate::{Answer, Builder, Error};
-use highwater_core::{jsonrpc::Params, method::Descriptor, router::Identity, ChainId};
-use std::{sync::Arc, time::Duration};
+use crate::{
+    Answer, Builder, Error,
+    check::{Checking, check},
+    driver::drive,
+    secret::Scrubber,
+    upstream::{HttpUpstream, RawReply, SendError, SendErrorKind, Upstream},
+};
+use bytes::Bytes;
+use futures_util::{StreamExt, stream::FuturesUnordered};
+use highwater_core::{
+    ChainId, EndpointId,
+    call::Delivery,
+    jsonrpc::Params,
+    method::Descriptor,
+    router::{Identity, Router},
+};
+use parking_lot::Mutex;
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 /// Many endpoints of one chain as one. Cheap to clone.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Pool {
-    #[expect(dead_code, reason = "skeleton")]
-    inner: Arc<()>,
+    inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) nodes: Box<[Arc<Node>]>,
+    /// Held for nanoseconds, never across an await.
+    pub(crate) router: Mutex<Router>,
+    pub(crate) ids: AtomicU64,
+    pub(crate) timeout: Duration,
+    pub(crate) deadline: Duration,
+}
+
+/// One endpoint at work.
+pub(crate) struct Node {
+    pub(crate) label: Arc<str>,
+    pub(crate) host: String,
+    pub(crate) wired: Wired,
+    pub(crate) scrubber: Scrubber,
+    pub(crate) checking: Checking,
+}
+
+pub(crate) enum Wired {
+    /// Ours, called without a box.
+    Http(HttpUpstream),
+    Custom(Arc<dyn Upstream>),
 }
 
 /// One call.
@@ -55,32 +100,145 @@ impl Pool {
     /// Starts a pool.
     #[must_use]
     pub fn builder() -> Builder {
-        todo!()
+        Builder::default()
     }
 
-    /// Makes one call. Cancel it by dropping the future.
+    pub(crate) fn from_inner(inner: Inner) -> Self {
+        Self {
+            inner: Arc::new(inner),
+        }
+    }
+
+    /// Makes one call. An endpoint's own error is an [`Answer`] too.
+    ///
+    /// Cancellation: dropping the future abandons the call. The connection that carried it is
+    /// closed; nothing runs on. A request that was written may still take effect at the endpoint.
     ///
     /// # Errors
     /// No endpoint answered; see [`Error`].
-    pub async fn request(&self, _request: Request<'_>, _options: CallOptions) -> Result<Answer, Error> {
-        todo!()
+    pub async fn request(
+        &self,
+        request: Request<'_>,
+        options: CallOptions,
+    ) -> Result<Answer, Error> {
+        drive(&self.inner, request, options).await
     }
 
     /// Checks the chain id of every endpoint that is not checked yet, all at once, each within
-    /// `timeout`, and returns what is known then.
-    pub async fn check_all(&self, _timeout: Duration) -> Snapshot {
-        todo!()
+    /// `timeout`, and returns what is known then.
+    ///
+    /// Cancellation: dropping the future abandons the checks that no call shares.
+    pub async fn check_all(&self, timeout: Duration) -> Snapshot {
+        let unchecked: Vec<EndpointId> = {
+            let router = self.inner.router.lock();
+            let is_open = |id: &EndpointId| router.identity(*id) == Identity::Unchecked;
+            router.ids().filter(is_open).collect()
+        };
+        let mut checks: FuturesUnordered<_> = unchecked
+            .into_iter()
+            .map(|endpoint| check(&self.inner, endpoint, timeout))
+            .collect();
+        while checks.next().await.is_some() {}
+        drop(checks);
+        self.snapshot()
     }
 
     /// What is known now; no I/O.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
-        todo!()
+        let router = self.inner.router.lock();
+        let endpoints = router
+            .ids()
+            .zip(&self.inner.nodes)
+            .map(|(id, node)| EndpointSnapshot {
+                label: node.label.to_string(),
+                host: node.host.clone(),
+                identity: router.identity(id),
+            });
+        Snapshot {
+            chain: router.chain(),
+            endpoints: endpoints.collect(),
+        }
     }
 
     /// The chain, once known.
     #[must_use]
     pub fn chain_id(&self) -> Option<ChainId> {
-        todo!()
+        self.inner.router.lock().chain()
+    }
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let labels: Vec<_> = self.inner.nodes.iter().map(|node| &node.label).collect();
+        f.debug_struct("Pool")
+            .field("endpoints", &labels)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Inner {
+    pub(crate) fn node(&self, endpoint: EndpointId) -> &Arc<Node> {
+        &self.nodes[endpoint.index()]
+    }
+
+    /// A fresh id for a request of ours. An answer to another request is seen by it.
+    pub(crate) fn next_id(&self) -> u64 {
+        self.ids.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Tells the router what an endpoint said its chain is.
+    pub(crate) fn identify(&self, endpoint: EndpointId, found: ChainId) {
+        let (before, after, expected) = {
+            let mut router = self.router.lock();
+            let before = router.identity(endpoint);
+            (before, router.on_chain_id(endpoint, found), router.chain())
+        };
+        if before != after && matches!(after, Identity::Quarantined { .. }) {
+            let expected = expected.map(|chain| chain.0);
+            let label = &self.node(endpoint).label;
+            tracing::warn!(endpoint = %label, found = found.0, expected, "endpoint quarantined");
+        }
+    }
+
+    pub(crate) fn chain_mismatch(&self) -> Error {
+        let router = self.router.lock();
+        let found =
+            router
+                .ids()
+                .zip(&self.nodes)
+                .filter_map(|(id, node)| match router.identity(id) {
+                    Identity::Quarantined { found } => Some((node.label.to_string(), found)),
+                    Identity::Unchecked | Identity::Verified => None,
+                });
+        match router.chain() {
+            Some(expected) => Error::ChainMismatch {
+                expected,
+                found: found.collect(),
+            },
+            // Nobody is quarantined before a chain is known.
+            None => Error::NoEndpoint,
+        }
+    }
+}
+
+impl Wired {
+    pub(crate) async fn send(
+        &self,
+        message: Bytes,
+        timeout: Duration,
+    ) -> Result<RawReply, SendError> {
+        match self {
+            Self::Http(upstream) => upstream.exchange(message, timeout).await,
+            Self::Custom(upstream) => {
+                match tokio::time::timeout(timeout, upstream.send(message, timeout)).await {
+                    Ok(sent) => sent,
+                    Err(_) => Err(SendError {
+                        kind: SendErrorKind::Timeout,
+                        delivery: Delivery::MaybeSent,
+                    }),
+                }
+            }
+        }
     }
 }

@@ -2,10 +2,10 @@
 
 use super::{Delivery, Plan, Settled};
 use crate::{
-    classify::Class,
+    AttemptId, EndpointId, Now,
+    classify::{Class, Verdict},
     method::Failover,
     router::{Identity, Router},
-    AttemptId, EndpointId, Now,
 };
 use smallvec::SmallVec;
 use std::time::{Duration, Instant};
@@ -42,13 +42,13 @@ pub enum Outcome {
     /// With the answer of this attempt.
     Answered(AttemptId),
     /// Every endpoint that may serve it failed, or it may not be repeated. The caller is shown the
-    /// error of this attempt where it carries one.
+    /// error of this attempt: the most useful one of those that have one to show.
     Failed(Option<AttemptId>),
     /// Every endpoint serves another chain.
     ChainMismatch,
     /// No endpoint at all may serve it.
     NoEndpoint,
-    /// The deadline passed.
+    /// The deadline passed and no endpoint's error can be shown.
     DeadlineExceeded,
 }
 
@@ -57,10 +57,13 @@ pub enum Outcome {
 pub struct Report {
     /// Whom it asked.
     pub endpoint: EndpointId,
-    /// `None` for a chain check that told nothing.
+    /// `None` where no request of the call itself went there: its chain check told nothing, or it
+    /// is known to serve another chain.
     pub attempt: Option<AttemptId>,
     /// What the failure was.
     pub class: Class,
+    /// The finer kind, from a closed set.
+    pub subclass: Option<&'static str>,
 }
 
 /// The state of one call.
@@ -75,7 +78,7 @@ pub struct Machine {
     attempts: u16,
     reports: SmallVec<[Report; 2]>,
     best: Option<(u8, AttemptId)>,
-    quarantined: bool,
+    tried: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +104,7 @@ impl Machine {
             attempts: 0,
             reports: SmallVec::new(),
             best: None,
-            quarantined: false,
+            tried: false,
         }
     }
 
@@ -124,7 +127,11 @@ impl Machine {
             State::Pick | State::Checking(_) | State::Running(..) => {}
         }
         if now.mono >= self.plan.deadline {
-            return self.finish(Outcome::DeadlineExceeded);
+            self.abandon();
+            return match self.best {
+                Some((_, attempt)) => self.finish(Outcome::Failed(Some(attempt))),
+                None => self.finish(Outcome::DeadlineExceeded),
+            };
         }
         if self.state != State::Pick {
             return Action::WaitUntil(self.plan.deadline);
@@ -135,7 +142,12 @@ impl Machine {
             let endpoint = EndpointId(self.next);
             match router.identity(endpoint) {
                 Identity::Quarantined { .. } => {
-                    self.quarantined = true;
+                    self.reports.push(Report {
+                        endpoint,
+                        attempt: None,
+                        class: Class::WrongChain,
+                        subclass: None,
+                    });
                     self.next += 1;
                 }
                 Identity::Unchecked => {
@@ -146,28 +158,41 @@ impl Machine {
                     let attempt = AttemptId(self.attempts);
                     self.attempts += 1;
                     self.state = State::Running(endpoint, attempt);
-                    return Action::Send { endpoint, attempt, timeout };
+                    return Action::Send {
+                        endpoint,
+                        attempt,
+                        timeout,
+                    };
                 }
             }
         }
-        let outcome = if !self.reports.is_empty() {
+        let outcome = if self.tried {
             Outcome::Failed(self.best.map(|(_, attempt)| attempt))
-        } else if self.quarantined {
-            Outcome::ChainMismatch
-        } else {
+        } else if self.reports.is_empty() {
             Outcome::NoEndpoint
+        } else {
+            Outcome::ChainMismatch
         };
         self.finish(outcome)
     }
 
-    /// A check ended. `class` says why it told nothing; `None` means that the router now knows.
+    /// A check ended. `failure` says why it told nothing; `None` means that the router now knows.
     /// Neither spends an attempt.
-    pub fn on_check(&mut self, endpoint: EndpointId, class: Option<Class>) {
+    pub fn on_check(&mut self, endpoint: EndpointId, failure: Option<&Verdict>) {
         if self.state != State::Checking(endpoint) {
             return;
         }
-        if let Some(class) = class {
-            self.reports.push(Report { endpoint, attempt: None, class });
+        if let Some(verdict) = failure {
+            self.tried = true;
+            let Verdict {
+                class, subclass, ..
+            } = *verdict;
+            self.reports.push(Report {
+                endpoint,
+                attempt: None,
+                class,
+                subclass,
+            });
             self.next += 1;
         }
         self.state = State::Pick;
@@ -175,19 +200,34 @@ impl Machine {
 
     /// An attempt ended.
     pub fn on_settled(&mut self, attempt: AttemptId, settled: &Settled) {
-        let State::Running(endpoint, running) = self.state else { return };
+        let State::Running(endpoint, running) = self.state else {
+            return;
+        };
         if running != attempt {
             return;
         }
-        let (verdict, delivery) = match settled {
+        let (verdict, delivery, showable) = match settled {
             Settled::Answer => {
                 self.state = State::Done(Outcome::Answered(attempt));
                 return;
             }
-            Settled::Failed { verdict, delivery } => (verdict, *delivery),
+            Settled::Failed {
+                verdict,
+                delivery,
+                showable,
+            } => (verdict, *delivery, *showable),
         };
-        self.reports.push(Report { endpoint, attempt: Some(attempt), class: verdict.class });
-        if delivery == Delivery::Answered {
+        self.tried = true;
+        let Verdict {
+            class, subclass, ..
+        } = *verdict;
+        self.reports.push(Report {
+            endpoint,
+            attempt: Some(attempt),
+            class,
+            subclass,
+        });
+        if showable {
             let rank = usefulness(verdict.class);
             if self.best.is_none_or(|(best, _)| rank < best) {
                 self.best = Some((rank, attempt));
@@ -203,8 +243,23 @@ impl Machine {
             self.next += 1;
             self.state = State::Pick;
         } else {
-            self.state = State::Done(Outcome::Failed(Some(attempt)));
+            self.state = State::Done(Outcome::Failed(self.best.map(|(_, attempt)| attempt)));
         }
+    }
+
+    /// Writes down what the deadline cut off.
+    fn abandon(&mut self) {
+        let (endpoint, attempt) = match self.state {
+            State::Checking(endpoint) => (endpoint, None),
+            State::Running(endpoint, attempt) => (endpoint, Some(attempt)),
+            State::Pick | State::Done(_) => return,
+        };
+        self.reports.push(Report {
+            endpoint,
+            attempt,
+            class: Class::Timeout,
+            subclass: None,
+        });
     }
 
     fn finish(&mut self, outcome: Outcome) -> Action {
@@ -238,3 +293,6 @@ const fn usefulness(class: Class) -> u8 {
         Class::Timeout => 8,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -36,5 +36,8 @@ pub enum Settled {
         verdict: Verdict,
         /// How far the request got.
         delivery: Delivery,
+        /// Whether the endpoint's answer is a JSON-RPC error, which can be shown to the caller when
+        /// nothing better comes. A page, a broken envelope or a lost connection cannot.
+        showable: bool,
     },
 }

@@ -60,6 +60,133 @@ pub enum Class {
     ReorgedBlock,
 }
 
+impl Class {
+    /// All classes, in the order of the catalogue.
+    pub const ALL: [Self; 26] = [
+        Self::ExecutionRevert,
+        Self::InvalidParams,
+        Self::InvalidRequest,
+        Self::ParseError,
+        Self::TxRejected,
+        Self::AlreadyKnown,
+        Self::UserRejected,
+        Self::RangeLimit,
+        Self::Behind,
+        Self::MissingHistory,
+        Self::RateLimited,
+        Self::QuotaExhausted,
+        Self::Unauthorized,
+        Self::MethodUnsupported,
+        Self::MethodBlocked,
+        Self::Timeout,
+        Self::Overloaded,
+        Self::Internal,
+        Self::BadGatewayHtml,
+        Self::MalformedEnvelope,
+        Self::WrongChain,
+        Self::PayloadTooLarge,
+        Self::Syncing,
+        Self::FilterNotFound,
+        Self::SubscriptionUnsupported,
+        Self::ReorgedBlock,
+    ];
+
+    /// The name on the wire, in labels and in the catalogue.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ExecutionRevert => "execution_revert",
+            Self::InvalidParams => "invalid_params",
+            Self::InvalidRequest => "invalid_request",
+            Self::ParseError => "parse_error",
+            Self::TxRejected => "tx_rejected",
+            Self::AlreadyKnown => "already_known",
+            Self::UserRejected => "user_rejected",
+            Self::RangeLimit => "range_limit",
+            Self::Behind => "behind",
+            Self::MissingHistory => "missing_history",
+            Self::RateLimited => "rate_limited",
+            Self::QuotaExhausted => "quota_exhausted",
+            Self::Unauthorized => "unauthorized",
+            Self::MethodUnsupported => "method_unsupported",
+            Self::MethodBlocked => "method_blocked",
+            Self::Timeout => "timeout",
+            Self::Overloaded => "overloaded",
+            Self::Internal => "internal",
+            Self::BadGatewayHtml => "bad_gateway_html",
+            Self::MalformedEnvelope => "malformed_envelope",
+            Self::WrongChain => "wrong_chain",
+            Self::PayloadTooLarge => "payload_too_large",
+            Self::Syncing => "syncing",
+            Self::FilterNotFound => "filter_not_found",
+            Self::SubscriptionUnsupported => "subscription_unsupported",
+            Self::ReorgedBlock => "reorged_block",
+        }
+    }
+
+    /// The flags that answers of this class have where a rule does not say otherwise: another
+    /// endpoint may help; the answer counts against the endpoint.
+    #[must_use]
+    pub const fn usual_flags(self) -> (bool, bool) {
+        match self {
+            Self::ExecutionRevert
+            | Self::InvalidParams
+            | Self::InvalidRequest
+            | Self::ParseError
+            | Self::TxRejected
+            | Self::AlreadyKnown
+            | Self::UserRejected
+            | Self::FilterNotFound => (false, false),
+            Self::RangeLimit
+            | Self::Behind
+            | Self::MissingHistory
+            | Self::MethodUnsupported
+            | Self::MethodBlocked
+            | Self::PayloadTooLarge
+            | Self::SubscriptionUnsupported
+            | Self::ReorgedBlock => (true, false),
+            Self::RateLimited
+            | Self::QuotaExhausted
+            | Self::Unauthorized
+            | Self::Timeout
+            | Self::Overloaded
+            | Self::Internal
+            | Self::BadGatewayHtml
+            | Self::MalformedEnvelope
+            | Self::WrongChain
+            | Self::Syncing => (true, true),
+        }
+    }
+}
+
+/// What an answer says about the size of a query that it would accept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct SuggestedRange {
+    /// First block of the proposed range.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<u64>,
+    /// Last block of the proposed range, included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<u64>,
+    /// Most blocks, both ends counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_blocks: Option<u64>,
+    /// Most results.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_results: Option<u64>,
+    /// Largest answer in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_bytes: Option<u64>,
+}
+
+impl SuggestedRange {
+    /// Whether the answer states nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// What one failed answer means for the call and for the endpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
@@ -73,4 +200,17 @@ pub struct Verdict {
     pub counts_against_endpoint: bool,
     /// The wait that the answer states, uncapped.
     pub retry_after: Option<Duration>,
+    /// For `range_limit`: what the answer says about the size that would pass.
+    pub suggested_range: Option<SuggestedRange>,
+    /// Where no rule knew the text: what identifies it, so that it is reported once
+    /// ([`Verdict::is_unknown`]). Equal for texts that differ in numbers and hashes only.
+    pub fingerprint: Option<u64>,
+}
+
+impl Verdict {
+    /// Whether the class is a default because no rule knew the text.
+    #[must_use]
+    pub const fn is_unknown(&self) -> bool {
+        self.fingerprint.is_some()
+    }
 }

@@ -7,8 +7,17 @@
 
 mod envelope;
 mod reply;
+mod scan;
+mod span;
+mod string;
 mod write;
 
-pub use envelope::{parse, Call, Fault, FaultKind, Id, Limits, Message, Params};
-pub use reply::{parse_batch_reply, parse_reply, BadReply, Reply, ReplyError};
-pub use write::{write_error, write_request, write_result, RpcError};
+#[cfg(test)]
+mod tests;
+
+pub use envelope::{Call, Fault, FaultKind, Id, Limits, Message, Params, parse};
+pub use reply::{
+    BadReply, MAX_REPLY_DEPTH, Reply, ReplyError, parse_batch_reply, parse_reply, stray_error,
+};
+pub use span::span_of;
+pub use write::{RpcError, write_batch, write_error, write_request, write_result};

@@ -1,6 +1,17 @@
 //! Putting requests and answers together by splicing bytes.
+//!
+//! Everything is appended to a buffer of the caller. Answers are `jsonrpc`, `id`, then exactly one
+//! of `result` and `error`, in this order and without white space; there is never an `error: null`,
+//! and `data` only where there is some. Ids, results, params and legal errors are copied byte for
+//! byte (G-1, G-2); only texts of our own and repaired errors are encoded here.
 
+use super::string::write_string;
 use super::{Id, Params, ReplyError};
+
+/// The code of an endpoint's error that has none we could pass on: "internal error".
+const CODE_UNKNOWN: i64 = -32603;
+/// The message of an endpoint's error that has none.
+const MESSAGE_UNKNOWN: &str = "unspecified error";
 
 /// An error of ours, in the shape of JSON-RPC.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,24 +25,102 @@ pub struct RpcError<'a> {
 }
 
 /// Appends `{"jsonrpc":"2.0","id":ID,"result":RESULT}`.
-pub fn write_result(_out: &mut Vec<u8>, _id: Id<'_>, _result: &[u8]) {
-    todo!()
+pub fn write_result(out: &mut Vec<u8>, id: Id<'_>, result: &[u8]) {
+    out.reserve(40 + id.as_str().len() + result.len());
+    write_head(out, id);
+    out.extend_from_slice(b",\"result\":");
+    out.extend_from_slice(result);
+    out.push(b'}');
 }
 
 /// Appends an answer that carries an error of ours.
-pub fn write_error(_out: &mut Vec<u8>, _id: Id<'_>, _error: &RpcError<'_>) {
-    todo!()
+pub fn write_error(out: &mut Vec<u8>, id: Id<'_>, error: &RpcError<'_>) {
+    write_head(out, id);
+    write_error_object(out, i64::from(error.code), error.message, error.data);
 }
 
 /// Appends the request that goes to an endpoint.
-pub fn write_request(_out: &mut Vec<u8>, _id: u64, _method: &str, _params: Params<'_>) {
-    todo!()
+///
+/// Absent and `null` params and an empty object go out as `[]`, the one spelling of "none" that
+/// every server takes: some refuse a missing member, some `null`, some an object. Everything else
+/// goes out as written, scalars too, though no endpoint takes them.
+pub fn write_request(out: &mut Vec<u8>, id: u64, method: &str, params: Params<'_>) {
+    let params = match params {
+        Params::Absent | Params::Null => "[]",
+        Params::Object(object) if is_empty(object) => "[]",
+        Params::Array(raw) | Params::Object(raw) | Params::Scalar(raw) => raw,
+    };
+    out.reserve(64 + method.len() + params.len());
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.extend_from_slice(itoa::Buffer::new().format(id).as_bytes());
+    out.extend_from_slice(b",\"method\":");
+    write_string(out, method);
+    out.extend_from_slice(b",\"params\":");
+    out.extend_from_slice(params.as_bytes());
+    out.push(b'}');
+}
+
+/// Appends a batch of requests with the ids `first_id`, `first_id + 1` and so on, to be read back
+/// by [`parse_batch_reply`](super::parse_batch_reply).
+pub fn write_batch<'a>(
+    out: &mut Vec<u8>,
+    first_id: u64,
+    calls: impl IntoIterator<Item = (&'a str, Params<'a>)>,
+) {
+    out.push(b'[');
+    for (id, (method, params)) in (first_id..).zip(calls) {
+        if id != first_id {
+            out.push(b',');
+        }
+        write_request(out, id, method, params);
+    }
+    out.push(b']');
 }
 
 impl ReplyError<'_> {
     /// Appends an answer that carries this error: its own bytes where they are legal, else the
-    /// nearest legal error.
-    pub fn write(&self, _out: &mut Vec<u8>, _id: Id<'_>) {
-        todo!()
+    /// nearest legal error: the code if it could be read, else -32603, the message, and `data` as
+    /// it was.
+    pub fn write(&self, out: &mut Vec<u8>, id: Id<'_>) {
+        if self.legal {
+            out.reserve(40 + id.as_str().len() + self.raw.len());
+            write_head(out, id);
+            out.extend_from_slice(b",\"error\":");
+            out.extend_from_slice(self.raw.as_bytes());
+            out.push(b'}');
+        } else {
+            let message = if self.message.is_empty() {
+                MESSAGE_UNKNOWN
+            } else {
+                &self.message
+            };
+            write_head(out, id);
+            write_error_object(out, self.code.unwrap_or(CODE_UNKNOWN), message, self.data);
+        }
     }
+}
+
+/// Appends the start of an answer.
+fn write_head(out: &mut Vec<u8>, id: Id<'_>) {
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.extend_from_slice(id.as_str().as_bytes());
+}
+
+/// Appends the error and the end of an answer.
+fn write_error_object(out: &mut Vec<u8>, code: i64, message: &str, data: Option<&str>) {
+    out.extend_from_slice(b",\"error\":{\"code\":");
+    out.extend_from_slice(itoa::Buffer::new().format(code).as_bytes());
+    out.extend_from_slice(b",\"message\":");
+    write_string(out, message);
+    if let Some(data) = data {
+        out.extend_from_slice(b",\"data\":");
+        out.extend_from_slice(data.as_bytes());
+    }
+    out.extend_from_slice(b"}}");
+}
+
+/// Whether a JSON object has no members.
+fn is_empty(object: &str) -> bool {
+    let inner = object.trim_start_matches('{').trim_end_matches('}');
+    inner.bytes().all(|b| b.is_ascii_whitespace())
 }

@@ -1,16 +1,48 @@
 //! The way to one endpoint.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `http` | one attempt over HTTP, from a free connection to the last byte |
+//! | `options` | its limits |
+//! | `link` | one HTTP/1.1 connection, driven by whoever uses it |
+//! | `lane` | the connections of one worker |
+//! | `dial` | names, addresses, TCP, TLS |
+//! | `stream` | the socket under a connection, and whether a byte was written |
+//! | `body` | answers within their size limits, inflated |
+//! | `fault` | transport failures, with proof of what was sent |
 
+mod body;
+mod dial;
+mod fault;
+mod http;
+mod lane;
+mod link;
+mod options;
+mod stream;
+
+pub use self::{
+    fault::{SendError, SendErrorKind},
+    http::HttpUpstream,
+    options::{ExtraRoots, HttpOptions},
+};
+
+use ::http::HeaderMap;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use highwater_core::call::Delivery;
 use std::time::Duration;
 
 /// A transport to one endpoint. It moves bytes; what they mean is decided elsewhere.
 pub trait Upstream: Send + Sync + 'static {
     /// Sends one JSON-RPC message and reads the whole answer, whatever its status.
     ///
-    /// The future owns what it needs. Dropping it abandons the request.
-    fn send(&self, message: Bytes, timeout: Duration) -> BoxFuture<'static, Result<RawReply, SendError>>;
+    /// It never sends a message twice unless not a byte of the first try was written.
+    ///
+    /// Cancellation: the future owns what it needs; dropping it abandons the request.
+    fn send(
+        &self,
+        message: Bytes,
+        timeout: Duration,
+    ) -> BoxFuture<'static, Result<RawReply, SendError>>;
 }
 
 /// What came back, undecoded.
@@ -19,43 +51,7 @@ pub struct RawReply {
     /// HTTP status; 200 for transports without one.
     pub status: u16,
     /// Response headers.
-    pub headers: http::HeaderMap,
+    pub headers: HeaderMap,
     /// The body, decompressed.
     pub body: Bytes,
-}
-
-/// A failure below JSON-RPC. Its text names no URL.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{kind}")]
-pub struct SendError {
-    /// What went wrong.
-    pub kind: SendErrorKind,
-    /// How far the request got.
-    pub delivery: Delivery,
-}
-
-/// The kinds of transport failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SendErrorKind {
-    /// The host name did not resolve.
-    #[error("name not resolved")]
-    Resolve,
-    /// The connection was refused or could not be made.
-    #[error("connect failed")]
-    Connect,
-    /// The TLS handshake failed.
-    #[error("tls handshake failed")]
-    Tls,
-    /// The connection broke.
-    #[error("connection lost")]
-    Reset,
-    /// A deadline passed.
-    #[error("timed out")]
-    Timeout,
-    /// The body is larger than allowed, before or after decompression.
-    #[error("answer too large")]
-    TooLarge,
-    /// The bytes were no HTTP, or no gzip where the header said so.
-    #[error("bad http")]
-    Protocol,
 }

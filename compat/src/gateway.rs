@@ -1,0 +1,152 @@
+//! The binary under test: started as a user starts it, spoken to over its sockets only.
+
+use crate::{address::fresh_address, http::Http, process::Process, tools::highwater_path};
+use std::{
+    fs,
+    net::SocketAddr,
+    path::PathBuf,
+    sync::atomic::{AtomicUsize, Ordering},
+    time::{Duration, Instant},
+};
+
+/// What the binary says once a listener serves.
+const LISTENING: &str = "highwater listening on http://";
+
+/// A running gateway.
+#[derive(Debug)]
+pub struct Gateway {
+    process: Process,
+    address: SocketAddr,
+    config: Option<PathBuf>,
+    started_in: Duration,
+}
+
+/// How a gateway ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exit {
+    /// The exit code; `None` when a signal ended it.
+    pub code: Option<i32>,
+    /// Everything it logged.
+    pub stderr: String,
+}
+
+impl Gateway {
+    /// `highwater serve --listen ADDRESS --admin-listen ADDRESS URL …`.
+    ///
+    /// # Panics
+    /// When it does not say that it serves.
+    #[must_use]
+    pub fn urls(urls: &[String]) -> Self {
+        let (listen, admin) = (fresh_address().to_string(), fresh_address().to_string());
+        let mut args = vec!["serve", "--listen", &listen, "--admin-listen", &admin];
+        args.extend(urls.iter().map(String::as_str));
+        Self::start(&args, None)
+    }
+
+    /// `highwater serve --config FILE` with one chain named `dev`, of the given endpoints. `server`
+    /// is added under `[server]`, `chain` under `[chains.dev]`. It leaves at once on SIGTERM, since
+    /// no load balancer has to notice first.
+    ///
+    /// # Panics
+    /// When it does not say that it serves.
+    #[must_use]
+    pub fn configured(urls: &[String], server: &str, chain: &str) -> Self {
+        let mut text = format!(
+            "[server]\nlisten = \"{}\"\ndrain_delay = \"1ms\"\n{server}\n\n[admin]\nlisten = \"{}\"\n\n\
+             [chains.dev]\nid = {}\n{chain}\n",
+            fresh_address(),
+            fresh_address(),
+            crate::CHAIN_ID
+        );
+        for (index, url) in urls.iter().enumerate() {
+            text +=
+                &format!("\n[[chains.dev.endpoints]]\nlabel = \"node{index}\"\nurl = \"{url}\"\n");
+        }
+        let file = config_file();
+        fs::write(&file, text).expect("the folder for temporary files can be written to");
+        Self::start(
+            &["serve", "--config", &file.display().to_string()],
+            Some(file),
+        )
+    }
+
+    fn start(args: &[&str], config: Option<PathBuf>) -> Self {
+        let begun = Instant::now();
+        let mut process = Process::start(&highwater_path(), args);
+        let address = process.wait_for_line(LISTENING);
+        let address = address
+            .trim_end_matches('/')
+            .parse()
+            .expect("an address follows");
+        Self {
+            process,
+            address,
+            config,
+            started_in: begun.elapsed(),
+        }
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Its URL.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// A new connection to it.
+    #[must_use]
+    pub const fn client(&self) -> Http {
+        Http::new(self.address)
+    }
+
+    /// From the start of the process to its first line.
+    #[must_use]
+    pub const fn started_in(&self) -> Duration {
+        self.started_in
+    }
+
+    /// Sends SIGTERM and goes on.
+    pub fn terminate(&self) {
+        self.process.terminate();
+    }
+
+    /// Waits for its end.
+    #[must_use]
+    pub fn wait(mut self) -> Exit {
+        let code = self.process.wait().code();
+        Exit {
+            code,
+            stderr: self.process.final_stderr(),
+        }
+    }
+
+    /// Asks it to end and waits.
+    #[must_use]
+    pub fn stop(self) -> Exit {
+        self.terminate();
+        self.wait()
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        if let Some(file) = &self.config {
+            // A file left in the temporary folder harms nobody.
+            let _ = fs::remove_file(file);
+        }
+    }
+}
+
+fn config_file() -> PathBuf {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    std::env::temp_dir().join(format!(
+        "highwater-compat-{}-{number}.toml",
+        std::process::id()
+    ))
+}

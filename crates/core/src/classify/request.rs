@@ -1,0 +1,312 @@
+//! What the request says about its answer: kinds of method, and the blocks it asks for.
+//!
+//! Some texts mean different things for different requests ("invalid block range" for an inverted
+//! range and for one past the head; "already known" on a send and on a read). The facts are bits,
+//! so that a rule states its conditions as data.
+
+use serde_json::value::RawValue;
+
+use super::evidence::Evidence;
+
+/// A set of facts about a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Facts(pub(super) u32);
+
+impl Facts {
+    pub(super) const NONE: Self = Self(0);
+    /// Asks for logs or traces over blocks, whether by range or by hash.
+    pub(super) const LOGS: Self = Self(1);
+    /// Such a request, not bound to one block by its hash.
+    pub(super) const RANGED: Self = Self(1 << 1);
+    /// Carries a transaction: sends, calls, estimates, simulations.
+    pub(super) const TX: Self = Self(1 << 2);
+    /// Submits a transaction.
+    pub(super) const SEND: Self = Self(1 << 3);
+    /// Submits one and waits for its receipt.
+    pub(super) const SYNC: Self = Self(1 << 4);
+    /// Opens or closes a subscription.
+    pub(super) const SUBSCRIBE: Self = Self(1 << 5);
+    /// Names a filter or subscription by its id.
+    pub(super) const FILTER: Self = Self(1 << 6);
+    /// A whole batch.
+    pub(super) const BATCH: Self = Self(1 << 7);
+    /// A trace.
+    pub(super) const TRACE: Self = Self(1 << 8);
+    /// Executes without sending: calls, estimates, simulations.
+    pub(super) const CALL: Self = Self(1 << 9);
+    /// Both bounds of the range are numbers and the first is above the second.
+    pub(super) const INVERTED: Self = Self(1 << 10);
+    /// The asked block is above the head, or less than [`NEAR`] below it, or the head is unknown.
+    pub(super) const NEAR_HEAD: Self = Self(1 << 11);
+    /// The asked block is a number [`NEAR`] or more below the head.
+    pub(super) const OLD: Self = Self(1 << 12);
+    /// Block 0 or `earliest` is asked for.
+    pub(super) const GENESIS: Self = Self(1 << 13);
+    /// A tag that moves with consensus is asked for: `safe`, `finalized`, `pending`.
+    pub(super) const TAG: Self = Self(1 << 14);
+    /// A block is asked for by its hash.
+    pub(super) const BY_HASH: Self = Self(1 << 15);
+    /// The text names the very block that was asked for.
+    pub(super) const ECHOES_BLOCK: Self = Self(1 << 16);
+    /// A method of a wallet or of a person.
+    pub(super) const WALLET: Self = Self(1 << 17);
+    /// The answer carries the id of the request, so that the endpoint had understood it.
+    pub(super) const ID_ECHOED: Self = Self(1 << 19);
+    /// The error carries the data of a revert: code 3 with data, or a selector of Solidity's errors.
+    pub(super) const REVERT_DATA: Self = Self(1 << 20);
+    /// The named block must be part of the chain.
+    pub(super) const CANONICAL: Self = Self(1 << 21);
+    /// Asks for a proof.
+    pub(super) const PROOF: Self = Self(1 << 22);
+    /// Asks for a transaction or receipt by its hash.
+    pub(super) const BY_TX: Self = Self(1 << 18);
+
+    pub(super) const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub(super) const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    pub(super) const fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    fn set(&mut self, fact: Self, on: bool) {
+        if on {
+            self.0 |= fact.0;
+        }
+    }
+}
+
+/// How many blocks below the head a node may be said to be behind rather than to lack history:
+/// the depth of state that full nodes keep.
+const NEAR: u64 = 128;
+/// Longest parameters that are looked at, in bytes.
+const MAX_PARAMS: usize = 64 * 1024;
+
+const RANGE_METHODS: &[&str] = &[
+    "getlogs",
+    "newfilter",
+    "getfilterlogs",
+    "trace_filter",
+    "getfilterchanges",
+];
+const SEND_METHODS: &[&str] = &[
+    "sendraw",
+    "sendtransaction",
+    "sendprivate",
+    "senduseroperation",
+    "sendbundle",
+    "trace_rawtransaction",
+];
+const CALL_METHODS: &[&str] = &[
+    "eth_call",
+    "estimategas",
+    "simulate",
+    "createaccesslist",
+    "trace_call",
+    "debug_tracecall",
+    "filltransaction",
+    "estimateuseroperationgas",
+    "callbundle",
+    "multicall",
+    "zks_estimatefee",
+];
+
+/// Facts about a request, and the block that it asks for where it is a number.
+pub(super) fn facts(ev: &Evidence<'_>) -> (Facts, Option<u64>) {
+    let mut f = Facts::NONE;
+    let mut buffer = [0_u8; 48];
+    let method = lower(ev.method, &mut buffer);
+    let contains = |list: &[&str]| list.iter().any(|m| method.contains(m));
+    f.set(Facts::BATCH, ev.method == Evidence::BATCH);
+    f.set(Facts::LOGS, contains(RANGE_METHODS));
+    f.set(Facts::SEND, contains(SEND_METHODS));
+    f.set(Facts::SYNC, method.ends_with("sync") && f.has(Facts::SEND));
+    f.set(Facts::CALL, contains(CALL_METHODS));
+    f.set(
+        Facts::TX,
+        f.meets(Facts::SEND.and(Facts::CALL)) || method == "eth_signtransaction",
+    );
+    f.set(Facts::PROOF, method.contains("getproof"));
+    f.set(Facts::SUBSCRIBE, method.ends_with("subscribe"));
+    f.set(
+        Facts::FILTER,
+        contains(&["getfilter", "uninstallfilter", "unsubscribe"]),
+    );
+    f.set(
+        Facts::TRACE,
+        method.starts_with("debug_")
+            || method.starts_with("trace_")
+            || method.starts_with("arbtrace_"),
+    );
+    f.set(
+        Facts::WALLET,
+        method.starts_with("wallet_")
+            || method.starts_with("personal_")
+            || contains(&["eth_sign", "eth_requestaccounts", "eth_sendtransaction"]),
+    );
+    f.set(
+        Facts::BY_TX,
+        contains(&[
+            "bytransactionhash",
+            "gettransactionbyhash",
+            "gettransactionreceipt",
+            "tracetransaction",
+            "trace_transaction",
+            "trace_replaytransaction",
+        ]),
+    );
+
+    let params = if ev.params.len() <= MAX_PARAMS {
+        items(ev.params)
+    } else {
+        Vec::new()
+    };
+    let mut asked = None;
+    if f.has(Facts::LOGS) {
+        asked = range(&params, ev.head, &mut f);
+    } else if !f.has(Facts::BATCH) {
+        asked = block(method, &params, ev.head, &mut f);
+    }
+    if let Some(n) = asked {
+        f.set(Facts::GENESIS, n == 0);
+        let old = ev.head.is_some_and(|head| n.saturating_add(NEAR) <= head);
+        f.set(Facts::OLD, old);
+    }
+    f.set(Facts::NEAR_HEAD, !f.has(Facts::OLD));
+    (f, asked)
+}
+
+fn lower<'b>(method: &str, buffer: &'b mut [u8; 48]) -> &'b str {
+    let n = method.len().min(buffer.len());
+    buffer[..n].copy_from_slice(&method.as_bytes()[..n]);
+    buffer[..n].make_ascii_lowercase();
+    std::str::from_utf8(&buffer[..n]).unwrap_or("")
+}
+
+fn items(params: &str) -> Vec<&str> {
+    if !params.trim_start().starts_with('[') {
+        return Vec::new();
+    }
+    serde_json::from_str::<Vec<&RawValue>>(params)
+        .map(|v| v.into_iter().map(RawValue::get).collect())
+        .unwrap_or_default()
+}
+
+/// The bounds of a log filter. The end decides what a node lacks; the start too when it is higher.
+fn range(params: &[&str], head: Option<u64>, f: &mut Facts) -> Option<u64> {
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Filter<'a> {
+        #[serde(borrow)]
+        from_block: Option<&'a RawValue>,
+        #[serde(borrow)]
+        to_block: Option<&'a RawValue>,
+        #[serde(borrow)]
+        block_hash: Option<&'a RawValue>,
+    }
+    let filter = params
+        .iter()
+        .find(|p| p.starts_with('{'))
+        .and_then(|p| serde_json::from_str::<Filter<'_>>(p).ok());
+    let by_hash = filter.as_ref().is_some_and(|x| x.block_hash.is_some());
+    f.set(Facts::BY_HASH, by_hash);
+    f.set(Facts::RANGED, !by_hash);
+    let filter = filter?;
+    let from = filter.from_block.and_then(|b| height(b.get(), head, f));
+    let to = filter.to_block.and_then(|b| height(b.get(), head, f));
+    let numeric =
+        |b: Option<&RawValue>| b.is_some_and(|b| b.get().contains(|c: char| c.is_ascii_digit()));
+    if let (Some(a), Some(b)) = (from, to) {
+        f.set(
+            Facts::INVERTED,
+            a > b && numeric(filter.from_block) && numeric(filter.to_block),
+        );
+    }
+    match (from, to) {
+        (Some(a), Some(b)) => Some(a.max(b)),
+        (a, b) => b.or(a),
+    }
+}
+
+/// The block of any other request: the first parameter where the method says "by number", else the
+/// last one that can be a block.
+fn block(method: &str, params: &[&str], head: Option<u64>, f: &mut Facts) -> Option<u64> {
+    const FIRST: &[&str] = &[
+        "bynumber",
+        "bylocknumber",
+        "byblocknumber",
+        "blockreceipts",
+        "trace_block",
+        "replayblock",
+        "byblockhash",
+        "blockbyhash",
+    ];
+    if method.contains("storageat") {
+        return params.get(2).and_then(|p| height(p, head, f));
+    }
+    if FIRST.iter().any(|m| method.contains(m)) {
+        return params.first().and_then(|p| height(p, head, f));
+    }
+    if method.contains("feehistory") {
+        return params.get(1).and_then(|p| height(p, head, f));
+    }
+    if f.has(Facts::CALL)
+        || method.contains("getbalance")
+        || method.contains("getcode")
+        || method.contains("transactioncount")
+    {
+        return params
+            .get(1)
+            .or_else(|| params.last())
+            .and_then(|p| height(p, head, f));
+    }
+    if f.meets(Facts::SEND.and(Facts::BY_TX).and(Facts::FILTER)) {
+        return None;
+    }
+    params.last().and_then(|p| height(p, head, f))
+}
+
+/// The number that a block reference stands for, as far as it is known.
+fn height(token: &str, head: Option<u64>, f: &mut Facts) -> Option<u64> {
+    #[derive(serde::Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct ByObject<'a> {
+        #[serde(borrow)]
+        block_number: Option<&'a RawValue>,
+        #[serde(borrow)]
+        block_hash: Option<&'a RawValue>,
+        #[serde(default)]
+        require_canonical: bool,
+    }
+    if token.starts_with('{') {
+        let o = serde_json::from_str::<ByObject<'_>>(token).ok()?;
+        f.set(Facts::BY_HASH, o.block_hash.is_some());
+        f.set(Facts::CANONICAL, o.require_canonical);
+        return o
+            .block_number
+            .filter(|n| !n.get().starts_with('{'))
+            .and_then(|n| height(n.get(), head, f));
+    }
+    match token.trim_matches('"') {
+        "latest" => head,
+        "earliest" => Some(0),
+        "safe" | "finalized" | "pending" => {
+            f.set(Facts::TAG, true);
+            None
+        }
+        n => match n.strip_prefix("0x") {
+            Some(digits) if digits.len() == 64 => {
+                f.set(Facts::BY_HASH, true);
+                None
+            }
+            Some(digits) => (digits.len() <= 16)
+                .then(|| u64::from_str_radix(digits, 16).ok())
+                .flatten(),
+            None => n.parse().ok(),
+        },
+    }
+}

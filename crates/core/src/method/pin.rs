@@ -1,0 +1,81 @@
+//! Putting a concrete block where a request says or means `latest`.
+//!
+//! The number is spliced into the caller's bytes: megabytes of call data, the spelling of other
+//! numbers and the order of members stay as they were written (P-1, P-4). All places of one request
+//! take the same pin, and an EIP-1898 object stays an object.
+
+use super::{
+    descriptor::Descriptor,
+    found::{self, Found, Slot, array_text},
+};
+use smallvec::SmallVec;
+
+/// What became of the parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rewritten {
+    /// Nothing to change; `out` was not touched: forward the bytes as they came.
+    Unchanged,
+    /// The pin would have turned the range round; `out` was not touched. The reference height then
+    /// counts both bounds.
+    Inverted,
+    /// `out` was extended by the new parameters.
+    Pinned,
+}
+
+/// [`find`](found::find) and [`Found::rewrite`] in one.
+pub fn rewrite(row: &'static Descriptor, params: &str, pin: u64, out: &mut Vec<u8>) -> Rewritten {
+    found::find(row, params).rewrite(params, pin, out)
+}
+
+impl Found {
+    /// Appends the parameters with `pin` in every open place to `out`.
+    ///
+    /// `params` must be the text that was searched.
+    pub fn rewrite(&self, params: &str, pin: u64, out: &mut Vec<u8>) -> Rewritten {
+        if !self.wants_pin() {
+            return Rewritten::Unchanged;
+        }
+        if self.inverts(pin) {
+            return Rewritten::Inverted;
+        }
+        let text = array_text(params).as_bytes();
+        let mut open: SmallVec<[&Slot; 3]> = self
+            .slots()
+            .iter()
+            .filter(|slot| self.is_open(slot))
+            .collect();
+        // Stable: two members that go to one gap keep the order of the row.
+        open.sort_by_key(|slot| slot.scalar.start);
+        out.reserve(text.len() + 64);
+        let mut done = 0;
+        let mut filled = None;
+        for slot in open {
+            out.extend_from_slice(text.get(done..slot.scalar.start).unwrap_or_default());
+            done = slot.scalar.end;
+            if let Some(gap) = slot.gap {
+                if !gap.empty || filled == Some(gap.at) {
+                    out.push(b',');
+                }
+                filled = Some(gap.at);
+                if let Some(key) = slot.path.key {
+                    out.push(b'"');
+                    out.extend_from_slice(key.as_bytes());
+                    out.extend_from_slice(b"\":");
+                }
+            }
+            push_number(pin, out);
+        }
+        out.extend_from_slice(text.get(done..).unwrap_or_default());
+        Rewritten::Pinned
+    }
+}
+
+/// A number as nodes write it: a hex string without leading zeros.
+fn push_number(number: u64, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"\"0x");
+    let digits = (64 - number.leading_zeros()).div_ceil(4).max(1);
+    for digit in (0..digits).rev() {
+        out.push(b"0123456789abcdef"[(number >> (4 * digit)) as usize & 15]);
+    }
+    out.push(b'"');
+}

@@ -1,0 +1,170 @@
+//! Many calls in one body.
+//!
+//! At most [`PARALLEL`] elements run at once; each goes through the one dispatch function and
+//! answers for itself. The answers are in the order of the requests, one per element that is not a
+//! notification (G-1). No task is spawned per element: dropping the batch drops all of it.
+//!
+//! The whole answer is bounded by `max_batch_response` (hardening B13). The first answer that does
+//! not fit, and every later one, is replaced by -32003, and no further element is started once the
+//! finished ones have used the bound up. So the memory of a batch is the bound plus at most
+//! [`PARALLEL`] answers.
+
+use crate::{
+    dispatch::{Caller, Outcome, dispatch},
+    respond::{ERROR_FRAME, RESULT_FRAME, Refusal, Wire, write_answer},
+};
+use futures_util::stream::{FuturesOrdered, StreamExt};
+use highwater::Payload;
+use highwater_core::jsonrpc::{Call, Fault, Id, write_result};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// Most elements of one batch in flight at once.
+pub(crate) const PARALLEL: usize = 16;
+
+/// Runs a batch and returns the bytes of its answer; empty where nothing is owed one.
+///
+/// `notify` takes the notifications; their outcome is nobody's business.
+pub(crate) async fn run(
+    caller: &Caller<'_>,
+    items: &[Result<Call<'_>, Fault<'_>>],
+    notify: impl Fn(&Call<'_>),
+) -> Vec<u8> {
+    let cap = caller.shared.server.max_batch_response;
+    let used = &AtomicUsize::new(0);
+    let mut waiting = items.iter();
+    let mut running = FuturesOrdered::new();
+    let mut answers = Answers::new(cap);
+    loop {
+        while running.len() < PARALLEL && used.load(Relaxed) < cap {
+            let Some(item) = waiting.next() else { break };
+            let (id, call) = match item {
+                Err(fault) => (fault.id, Err(Refusal::Fault(fault.kind))),
+                Ok(Call { id: Some(id), .. }) => (*id, Ok(item)),
+                Ok(call) => {
+                    notify(call);
+                    continue;
+                }
+            };
+            running.push_back(async move {
+                let outcome = match call {
+                    Err(refusal) => Outcome::Refused(refusal),
+                    Ok(Ok(call)) => dispatch(caller, call).await,
+                    Ok(Err(fault)) => Outcome::Refused(Refusal::Fault(fault.kind)),
+                };
+                used.fetch_add(size(&outcome), Relaxed);
+                (id, outcome)
+            });
+        }
+        match running.next().await {
+            Some((id, outcome)) => {
+                answers.push(id, &outcome);
+                if answers.full {
+                    used.store(cap, Relaxed);
+                }
+            }
+            None => break,
+        }
+    }
+    for item in waiting {
+        match item {
+            Err(fault) => answers.push(fault.id, &Outcome::Refused(Refusal::LargeBatchAnswer)),
+            Ok(Call { id: Some(id), .. }) => {
+                answers.push(*id, &Outcome::Refused(Refusal::LargeBatchAnswer));
+            }
+            Ok(call) => notify(call),
+        }
+    }
+    answers.finish()
+}
+
+/// The answers to a batch that is refused as a whole: one per element that is owed one.
+pub(crate) fn refuse(items: &[Result<Call<'_>, Fault<'_>>], wire: &Wire<'_>) -> Vec<u8> {
+    let mut answers = Answers::new(usize::MAX);
+    for item in items {
+        let id = match item {
+            Err(fault) => fault.id,
+            Ok(Call { id: Some(id), .. }) => *id,
+            Ok(_) => continue,
+        };
+        answers.open();
+        wire.write(&mut answers.out, id);
+    }
+    answers.finish()
+}
+
+/// Appends the answer to one call.
+pub(crate) fn write(out: &mut Vec<u8>, id: Id<'_>, outcome: &Outcome<'_>) {
+    match outcome {
+        Outcome::Answer(answer) => write_answer(out, id, answer),
+        Outcome::Local(result) => write_result(out, id, result.as_bytes()),
+        Outcome::Refused(refusal) => refusal.wire().write(out, id),
+    }
+}
+
+/// Exact length of the answer to one call, where an endpoint or the gateway has one; 0 for a
+/// refusal. An exact allocation is handed to the socket as it is.
+pub(crate) fn length(id: Id<'_>, outcome: &Outcome<'_>) -> usize {
+    let frame = match outcome {
+        Outcome::Answer(answer) => match answer.payload() {
+            Payload::Result(_) => RESULT_FRAME,
+            Payload::Error(_) => ERROR_FRAME,
+        },
+        Outcome::Local(_) => RESULT_FRAME,
+        Outcome::Refused(_) => return 0,
+    };
+    frame + id.as_str().len() + size(outcome)
+}
+
+fn size(outcome: &Outcome<'_>) -> usize {
+    match outcome {
+        Outcome::Answer(answer) => match answer.payload() {
+            Payload::Result(bytes) | Payload::Error(bytes) => bytes.len(),
+        },
+        Outcome::Local(result) => result.len(),
+        Outcome::Refused(_) => 0,
+    }
+}
+
+/// The array as it grows.
+struct Answers {
+    out: Vec<u8>,
+    cap: usize,
+    full: bool,
+}
+
+impl Answers {
+    fn new(cap: usize) -> Self {
+        Self {
+            out: Vec::new(),
+            cap,
+            full: false,
+        }
+    }
+
+    fn push(&mut self, id: Id<'_>, outcome: &Outcome<'_>) {
+        self.open();
+        let before = self.out.len();
+        if !self.full {
+            // The closing bracket counts too.
+            if before + size(outcome) < self.cap {
+                write(&mut self.out, id, outcome);
+            }
+            self.full = self.out.len() == before || self.out.len() >= self.cap;
+        }
+        if self.full {
+            self.out.truncate(before);
+            Refusal::LargeBatchAnswer.wire().write(&mut self.out, id);
+        }
+    }
+
+    fn open(&mut self) {
+        self.out.push(if self.out.is_empty() { b'[' } else { b',' });
+    }
+
+    fn finish(mut self) -> Vec<u8> {
+        if !self.out.is_empty() {
+            self.out.push(b']');
+        }
+        self.out
+    }
+}

@@ -1,0 +1,162 @@
+//! One call, whatever door it came through.
+//!
+//! A single request, an element of a batch and a notification all pass here, so that no door
+//! forgets a check (hardening C6): spelling, permission, shape of the parameters, local answers,
+//! and then an endpoint. The order is the order of cost.
+
+use crate::{
+    auth::Key,
+    respond::Refusal,
+    state::{Chain, Shared},
+};
+use futures_util::FutureExt;
+use highwater::{Answer, CallOptions, Request};
+use highwater_core::{
+    jsonrpc::{Call, Params},
+    method::{Lane, RowKind, lookup, lookup_folded},
+};
+use std::{borrow::Cow, panic::AssertUnwindSafe, time::Duration};
+
+/// On whose behalf, and where.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Caller<'a> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) chain: &'a Chain,
+    pub(crate) key: Option<&'a Key>,
+    /// For each call.
+    pub(crate) deadline: Duration,
+}
+
+/// What becomes of a call.
+#[derive(Debug)]
+pub(crate) enum Outcome<'a> {
+    /// An endpoint's answer, result or error.
+    Answer(Answer),
+    /// A result of our own.
+    Local(&'a str),
+    /// No answer.
+    Refused(Refusal<'a>),
+}
+
+/// Makes a call. Cancel it by dropping the future.
+pub(crate) async fn dispatch<'a>(caller: &Caller<'a>, call: &'a Call<'_>) -> Outcome<'a> {
+    contained(run(caller, call)).await
+}
+
+/// A panic becomes -32603 for this call alone; the connection and the process live on (hardening
+/// H6). Nothing a call touches is left half changed by one: shared state is behind locks that are
+/// held across no await.
+async fn contained<'a>(call: impl Future<Output = Outcome<'a>>) -> Outcome<'a> {
+    match AssertUnwindSafe(call).catch_unwind().await {
+        Ok(outcome) => outcome,
+        Err(_) => {
+            tracing::error!("a call panicked");
+            Outcome::Refused(Refusal::Internal)
+        }
+    }
+}
+
+async fn run<'a>(caller: &Caller<'a>, call: &'a Call<'_>) -> Outcome<'a> {
+    let method = &*call.method;
+    let row = lookup(method);
+    if row.kind != RowKind::Exact {
+        // Only the canonical spelling is forwarded: servers differ on whether they fold case, so
+        // another spelling of a name we know must not pass as a name we do not.
+        if !std::ptr::eq(row, lookup_folded(method).0) || !is_plain(method) {
+            return Outcome::Refused(Refusal::Method(method));
+        }
+    }
+    if !caller
+        .shared
+        .policy
+        .allows(caller.key.map(|key| &key.rules), method, row)
+    {
+        return Outcome::Refused(Refusal::Method(method));
+    }
+    if row.lane == Lane::Stream {
+        return Outcome::Refused(Refusal::Notifications);
+    }
+    match call.params {
+        Params::Scalar(_) => return Outcome::Refused(Refusal::Params),
+        // A method that the table spells out takes positions; a vendor's may take names.
+        Params::Object(text) if row.kind == RowKind::Exact && !is_empty(text) => {
+            return Outcome::Refused(Refusal::Params);
+        }
+        Params::Object(_) | Params::Array(_) | Params::Absent | Params::Null => {}
+    }
+    if let Some(result) = caller
+        .chain
+        .local
+        .result(method, || caller.chain.pool.chain_id())
+    {
+        return Outcome::Local(result);
+    }
+    let request = Request {
+        method,
+        descriptor: row,
+        params: call.params,
+    };
+    let options = CallOptions {
+        deadline: Some(caller.deadline),
+        ..CallOptions::default()
+    };
+    match caller.chain.pool.request(request, options).await {
+        Ok(answer) => Outcome::Answer(answer),
+        Err(error) => Outcome::Refused(Refusal::Upstream(Cow::Owned(error))),
+    }
+}
+
+/// Whether a name that no row spells out may go on a wire at all: visible ASCII, of sane length.
+fn is_plain(method: &str) -> bool {
+    method.len() <= 128 && method.bytes().all(|b| b.is_ascii_graphic())
+}
+
+/// Whether an object has no members. It is known to be well formed.
+fn is_empty(object: &str) -> bool {
+    object.bytes().filter(|b| !b.is_ascii_whitespace()).count() == 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Outcome, contained, is_empty, is_plain};
+    use crate::respond::Refusal;
+
+    // hardening H6
+    #[tokio::test]
+    async fn a_panic_in_a_call_is_an_internal_error_of_that_call() {
+        let panics = async {
+            tokio::task::yield_now().await;
+            panic!("a fault of ours")
+        };
+        let outcome = contained(panics).await;
+        assert!(matches!(outcome, Outcome::Refused(Refusal::Internal)));
+        let fine = contained(async { Outcome::Local("true") }).await;
+        assert!(matches!(fine, Outcome::Local("true")));
+    }
+
+    // hardening B7, N3
+    #[test]
+    fn only_visible_ascii_of_sane_length_is_a_method_name() {
+        for name in ["vendor_x", "a", "rpc.discover", "net-x/y"] {
+            assert!(is_plain(name), "{name}");
+        }
+        for name in [
+            "a b",
+            "a\0",
+            "a\n",
+            "\u{1b}[31m",
+            "é",
+            "a\u{7f}",
+            &"a".repeat(129),
+        ] {
+            assert!(!is_plain(name), "{name:?}");
+        }
+    }
+
+    // hardening B9
+    #[test]
+    fn an_object_without_members_is_told_from_one_with_some() {
+        assert!(is_empty("{}") && is_empty("{ \n\t}"));
+        assert!(!is_empty(r#"{"a":1}"#) && !is_empty(r#"{"":0}"#));
+    }
+}

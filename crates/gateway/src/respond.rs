@@ -1,0 +1,339 @@
+//! The only place where an error becomes bytes on the wire.
+//!
+//! [`Refusal`] has one variant per row of the error table. Each has a status for the case that it
+//! answers a whole request (inside a batch the status stays 200), a code, a message, and, unless a
+//! node would say just the same, `data` with `source: "gateway"` and a `reason` from a closed set.
+//! An endpoint's own error never comes here: its bytes pass through untouched (G-2).
+//!
+//! A transient refusal of one caller is -32005, which every client library backs off on. After our
+//! own retries are spent the code is -32011, which none repeats by default, so that retries do not
+//! multiply from layer to layer. `Retry-After` is zero-padded (`01`): legal as delay-seconds, and
+//! one widely used client that would take `1` for a millisecond then falls back to its own backoff.
+
+use highwater::{Answer, Error, Payload, core::classify::Class};
+use highwater_core::jsonrpc::{FaultKind, Id, RpcError, write_error, write_result};
+use http::StatusCode;
+use std::{borrow::Cow, time::Duration};
+
+/// Longest part of a method name that an error repeats, in bytes.
+const MAX_ECHO: usize = 256;
+
+/// Why the gateway itself refuses or fails a call.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Refusal<'a> {
+    /// The request is no JSON or no JSON-RPC.
+    Fault(FaultKind),
+    /// Unknown, denied, off by default, or not spelt as the table spells it.
+    Method(&'a str),
+    /// Subscriptions need a WebSocket.
+    Notifications,
+    /// The parameters have an impossible shape.
+    Params,
+    /// No key, a bad one, or one that does not reach this far.
+    Key(KeyFault),
+    /// A `Host` that is not ours.
+    Host,
+    /// An `Origin` that is not allowed.
+    Origin,
+    /// No such path.
+    Route,
+    /// No such chain.
+    Chain,
+    /// The body did not arrive in time.
+    SlowBody,
+    /// The body is larger than allowed, as sent or inflated.
+    LargeBody,
+    /// A form, or a content coding other than gzip.
+    MediaType(&'static str),
+    /// The caller's own limit, or the gateway's, is reached.
+    Limit {
+        /// When to come back.
+        retry_after: Duration,
+    },
+    /// No endpoint answered.
+    Upstream(Cow<'a, Error>),
+    /// The retry budget is spent.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "retry budgets come with the engine")
+    )]
+    Budget,
+    /// The block asked for is above every endpoint's head, after the wait.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "head tracking comes with the engine")
+    )]
+    AboveHead,
+    /// The answers to the earlier members of the batch used up what a batch may return.
+    LargeBatchAnswer,
+    /// Our own fault.
+    Internal,
+    /// Shutting down.
+    Draining,
+    /// No chain is configured.
+    Unconfigured,
+}
+
+/// What is wrong with a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeyFault {
+    /// None was given.
+    Missing,
+    /// It is not one of ours.
+    Unknown,
+    /// Two different keys in one request.
+    Conflict,
+    /// It does not include this chain.
+    Chain,
+    /// It is locked to other origins.
+    Origin,
+}
+
+/// A refusal in the terms of HTTP and JSON-RPC.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Wire<'a> {
+    /// Status, where the refusal answers the whole request.
+    pub(crate) status: StatusCode,
+    /// JSON-RPC code.
+    pub(crate) code: i32,
+    /// JSON-RPC message, not escaped.
+    pub(crate) message: Cow<'a, str>,
+    /// `data.reason`; `None` where a node would give the same error without `data`.
+    pub(crate) reason: Option<&'static str>,
+    /// For `Retry-After` and `data.retryAfterMs`.
+    pub(crate) retry_after: Option<Duration>,
+}
+
+impl Refusal<'_> {
+    /// The row of the error table.
+    pub(crate) fn wire(&self) -> Wire<'_> {
+        use StatusCode as S;
+        let (status, code, message, reason): (_, _, Cow<'_, str>, _) = match self {
+            Self::Fault(kind) => (S::OK, kind.code(), kind.to_string().into(), None),
+            Self::Method(name) => {
+                let name = clip(name);
+                let text = format!("the method {name} does not exist/is not available");
+                (S::OK, -32601, text.into(), None)
+            }
+            Self::Notifications => (S::OK, -32601, "notifications not supported".into(), None),
+            Self::Params => (S::OK, -32602, "non-array args".into(), None),
+            Self::Key(fault) => {
+                let (text, reason) = match fault {
+                    KeyFault::Missing => ("an API key is required", "key_missing"),
+                    KeyFault::Unknown => ("the API key is not valid", "key_unknown"),
+                    KeyFault::Conflict => ("two different API keys in one request", "key_conflict"),
+                    KeyFault::Chain => ("the API key does not include this chain", "key_chain"),
+                    KeyFault::Origin => ("the API key is locked to other origins", "key_origin"),
+                };
+                let status = match fault {
+                    KeyFault::Missing
+                    | KeyFault::Unknown
+                    | KeyFault::Conflict
+                    | KeyFault::Chain => S::UNAUTHORIZED,
+                    KeyFault::Origin => S::FORBIDDEN,
+                };
+                (status, -32001, text.into(), Some(reason))
+            }
+            Self::Host => (
+                S::FORBIDDEN,
+                -32001,
+                "host not allowed".into(),
+                Some("host"),
+            ),
+            Self::Origin => (
+                S::FORBIDDEN,
+                -32001,
+                "origin not allowed".into(),
+                Some("origin"),
+            ),
+            Self::Route => (S::NOT_FOUND, -32001, "no such path".into(), Some("route")),
+            Self::Chain => (S::NOT_FOUND, -32001, "no such chain".into(), Some("chain")),
+            Self::SlowBody => (
+                S::REQUEST_TIMEOUT,
+                -32600,
+                "the request body came too slowly".into(),
+                Some("slow_body"),
+            ),
+            Self::LargeBody => (
+                S::PAYLOAD_TOO_LARGE,
+                -32600,
+                "the request body is too large".into(),
+                Some("large_body"),
+            ),
+            Self::MediaType(text) => (
+                S::UNSUPPORTED_MEDIA_TYPE,
+                -32600,
+                (*text).into(),
+                Some("media_type"),
+            ),
+            Self::Limit { .. } => (
+                S::TOO_MANY_REQUESTS,
+                -32005,
+                "rate limit exceeded".into(),
+                Some("limit"),
+            ),
+            Self::Upstream(error) => return upstream(error),
+            Self::Budget => (
+                S::OK,
+                -32011,
+                "all upstreams failed: retry budget exhausted".into(),
+                Some("budget"),
+            ),
+            Self::AboveHead => (S::OK, -32000, "header not found".into(), None),
+            Self::LargeBatchAnswer => (
+                S::OK,
+                -32003,
+                "response too large".into(),
+                Some("large_answer"),
+            ),
+            Self::Internal => (S::OK, -32603, "internal error".into(), Some("internal")),
+            Self::Draining => (
+                S::SERVICE_UNAVAILABLE,
+                -32011,
+                "the gateway is shutting down".into(),
+                Some("draining"),
+            ),
+            Self::Unconfigured => (
+                S::SERVICE_UNAVAILABLE,
+                -32011,
+                "no chain is configured".into(),
+                Some("unconfigured"),
+            ),
+        };
+        let retry_after = match self {
+            Self::Limit { retry_after } => Some(*retry_after),
+            _ => None,
+        };
+        Wire {
+            status,
+            code,
+            message,
+            reason,
+            retry_after,
+        }
+    }
+}
+
+impl Wire<'_> {
+    /// Appends the answer to one call.
+    pub(crate) fn write(&self, out: &mut Vec<u8>, id: Id<'_>) {
+        let data = self.reason.map(|reason| match self.retry_after {
+            None => format!(r#"{{"source":"gateway","reason":"{reason}"}}"#),
+            Some(wait) => format!(
+                r#"{{"source":"gateway","reason":"{reason}","retryAfterMs":{}}}"#,
+                wait.as_millis()
+            ),
+        });
+        let error = RpcError {
+            code: self.code,
+            message: &self.message,
+            data: data.as_deref(),
+        };
+        write_error(out, id, &error);
+    }
+
+    /// `Retry-After` in whole seconds, rounded up, at least two digits.
+    pub(crate) fn retry_after_header(&self) -> Option<String> {
+        let wait = self.retry_after?;
+        let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+        Some(format!("{:02}", seconds.max(1)))
+    }
+}
+
+/// Bytes of `{"jsonrpc":"2.0","id":` + `,"result":` + `}`.
+pub(crate) const RESULT_FRAME: usize = 33;
+/// Bytes of `{"jsonrpc":"2.0","id":` + `,"error":` + `}`.
+pub(crate) const ERROR_FRAME: usize = 32;
+
+/// Appends the answer to a call that an endpoint answered: the caller's id, the endpoint's bytes.
+pub(crate) fn write_answer(out: &mut Vec<u8>, id: Id<'_>, answer: &Answer) {
+    match answer.payload() {
+        Payload::Result(bytes) => {
+            out.reserve(RESULT_FRAME + id.as_str().len() + bytes.len());
+            write_result(out, id, bytes.as_bytes());
+        }
+        Payload::Error(bytes) => write_raw_error(out, id, bytes),
+    }
+}
+
+fn write_raw_error(out: &mut Vec<u8>, id: Id<'_>, error: &str) {
+    out.reserve(ERROR_FRAME + id.as_str().len() + error.len());
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    out.extend_from_slice(id.as_str().as_bytes());
+    out.extend_from_slice(br#","error":"#);
+    out.extend_from_slice(error.as_bytes());
+    out.push(b'}');
+}
+
+fn upstream(error: &Error) -> Wire<'static> {
+    let (code, message, reason): (_, Cow<'static, str>, _) = match error {
+        Error::AllEndpointsFailed { attempts } => {
+            let cause = attempts.iter().map(|a| cause(a.class)).min();
+            let text = match cause {
+                Some((_, text)) => format!("all upstreams failed: {text}").into(),
+                None => "all upstreams failed".into(),
+            };
+            (-32011, text, "all_failed")
+        }
+        Error::DeadlineExceeded { .. } => (-32015, "deadline exceeded".into(), "deadline"),
+        Error::ChainMismatch { .. } => (
+            -32011,
+            "every upstream serves another chain".into(),
+            "chain_mismatch",
+        ),
+        Error::NoEndpoint => (
+            -32011,
+            "no upstream serves this method".into(),
+            "none_eligible",
+        ),
+        Error::Closed => (-32011, "the pool is closed".into(), "closed"),
+    };
+    Wire {
+        status: StatusCode::OK,
+        code,
+        message,
+        reason: Some(reason),
+        retry_after: None,
+    }
+}
+
+/// The cause of a failure in the order of usefulness to the caller, and its words.
+fn cause(class: Class) -> (u8, &'static str) {
+    match class {
+        Class::ExecutionRevert
+        | Class::InvalidParams
+        | Class::InvalidRequest
+        | Class::ParseError
+        | Class::TxRejected
+        | Class::AlreadyKnown
+        | Class::UserRejected
+        | Class::FilterNotFound
+        | Class::ReorgedBlock => (0, "refused by the node"),
+        Class::MethodUnsupported | Class::MethodBlocked | Class::SubscriptionUnsupported => {
+            (1, "method not available")
+        }
+        Class::RangeLimit | Class::RateLimited | Class::QuotaExhausted | Class::PayloadTooLarge => {
+            (2, "limit reached")
+        }
+        Class::Behind | Class::MissingHistory | Class::Syncing => (3, "data not held"),
+        Class::Unauthorized
+        | Class::BadGatewayHtml
+        | Class::MalformedEnvelope
+        | Class::WrongChain
+        | Class::Internal
+        | Class::Overloaded => (4, "no usable answer"),
+        Class::Timeout => (5, "timed out"),
+    }
+}
+
+/// At most [`MAX_ECHO`] bytes, cut between characters.
+fn clip(text: &str) -> &str {
+    let mut end = text.len().min(MAX_ECHO);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,233 @@
+//! Reading a request body within bounds (hardening A7, B1, B2).
+//!
+//! The length that a caller states is checked before a byte is read, and the bytes are counted all
+//! the same. A body that came with its head in one piece, as nearly all do, is taken as it is:
+//! no copy, no timer. Of the content codings only gzip is accepted; `max_body` then bounds the
+//! inflated bytes, checked every 64 KiB, and so does a ratio of 100, since no honest request
+//! compresses better.
+
+use bytes::{Bytes, BytesMut};
+use flate2::read::GzDecoder;
+use futures_util::FutureExt;
+use http::{HeaderMap, header::CONTENT_ENCODING};
+use http_body::Body as _;
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use std::{io::Read, time::Duration};
+
+/// Bytes inflated between two checks.
+const STEP: usize = 64 * 1024;
+/// Most inflated bytes per compressed byte.
+const MAX_RATIO: usize = 100;
+
+/// Why there is no body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BodyFault {
+    /// Longer than allowed.
+    Large,
+    /// Not complete in time.
+    Slow,
+    /// The connection broke.
+    Gone,
+    /// Not the gzip that it claims to be.
+    Garbled,
+}
+
+/// How a body is encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Coding {
+    /// Not.
+    Identity,
+    /// gzip.
+    Gzip,
+}
+
+impl Coding {
+    /// `None` for a coding that is not accepted.
+    pub(crate) fn of(headers: &HeaderMap) -> Option<Self> {
+        let mut coding = Self::Identity;
+        for value in headers.get_all(CONTENT_ENCODING) {
+            let value = value.as_bytes().trim_ascii();
+            if value.eq_ignore_ascii_case(b"gzip") || value.eq_ignore_ascii_case(b"x-gzip") {
+                if coding == Self::Gzip {
+                    return None;
+                }
+                coding = Self::Gzip;
+            } else if !(value.is_empty() || value.eq_ignore_ascii_case(b"identity")) {
+                return None;
+            }
+        }
+        Some(coding)
+    }
+}
+
+/// Reads a body whole. Dropping the future abandons it.
+pub(crate) async fn read(
+    body: Incoming,
+    coding: Coding,
+    limit: usize,
+    timeout: Duration,
+) -> Result<Bytes, BodyFault> {
+    let raw = receive(body, limit, timeout).await?;
+    match coding {
+        Coding::Identity => Ok(raw),
+        Coding::Gzip => inflate(&raw, limit),
+    }
+}
+
+async fn receive(mut body: Incoming, limit: usize, timeout: Duration) -> Result<Bytes, BodyFault> {
+    if body.size_hint().lower() > limit as u64 {
+        return Err(BodyFault::Large);
+    }
+    let Some(first) = body.frame().now_or_never() else {
+        return within(timeout, collect(body, None, limit)).await;
+    };
+    let first = match first {
+        None => return Ok(Bytes::new()),
+        Some(Err(_)) => return Err(BodyFault::Gone),
+        Some(Ok(frame)) => frame.into_data().unwrap_or_default(),
+    };
+    if first.len() > limit {
+        return Err(BodyFault::Large);
+    }
+    if body.is_end_stream() {
+        return Ok(first);
+    }
+    within(timeout, collect(body, Some(first), limit)).await
+}
+
+async fn within(
+    timeout: Duration,
+    reading: impl Future<Output = Result<Bytes, BodyFault>>,
+) -> Result<Bytes, BodyFault> {
+    tokio::time::timeout(timeout, reading)
+        .await
+        .unwrap_or(Err(BodyFault::Slow))
+}
+
+async fn collect(
+    mut body: Incoming,
+    first: Option<Bytes>,
+    limit: usize,
+) -> Result<Bytes, BodyFault> {
+    let mut first = first;
+    let mut all = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(|_| BodyFault::Gone)?.into_data() else {
+            continue;
+        };
+        let so_far = first.as_ref().map_or(all.len(), Bytes::len);
+        if so_far + data.len() > limit {
+            return Err(BodyFault::Large);
+        }
+        match first.take() {
+            None if all.is_empty() => first = Some(data),
+            None => all.extend_from_slice(&data),
+            Some(earlier) => {
+                // A stated length is within the limit by now, so it may be trusted for this.
+                let rest = usize::try_from(body.size_hint().lower()).unwrap_or(0);
+                all.reserve(earlier.len() + data.len() + rest);
+                all.extend_from_slice(&earlier);
+                all.extend_from_slice(&data);
+            }
+        }
+    }
+    Ok(first.unwrap_or_else(|| all.freeze()))
+}
+
+fn inflate(raw: &[u8], limit: usize) -> Result<Bytes, BodyFault> {
+    let limit = limit.min(raw.len().saturating_mul(MAX_RATIO));
+    let mut decoder = GzDecoder::new(raw);
+    let mut out = Vec::new();
+    loop {
+        let step = STEP.min(limit - out.len() + 1);
+        let before = out.len();
+        let read = decoder.by_ref().take(step as u64).read_to_end(&mut out);
+        if read.is_err() {
+            return Err(BodyFault::Garbled);
+        }
+        if out.len() > limit {
+            return Err(BodyFault::Large);
+        }
+        if out.len() == before {
+            return Ok(out.into());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BodyFault, Coding, inflate};
+    use flate2::{Compression, write::GzEncoder};
+    use http::{HeaderMap, HeaderValue, header::CONTENT_ENCODING};
+    use std::io::Write;
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn noise(len: usize) -> Vec<u8> {
+        let mut x = 1_u32;
+        (0..len)
+            .map(|_| {
+                x = x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                x.to_be_bytes()[0]
+            })
+            .collect()
+    }
+
+    // hardening B2
+    #[test]
+    fn inflates_up_to_the_limit_and_not_a_byte_further() {
+        for len in [0, 1, 65_535, 65_536, 65_537, 200_000] {
+            let bytes = noise(len);
+            let packed = gzip(&bytes);
+            assert_eq!(inflate(&packed, len).unwrap(), bytes);
+            if len > 0 {
+                assert_eq!(inflate(&packed, len - 1), Err(BodyFault::Large));
+            }
+        }
+    }
+
+    // hardening B2
+    #[test]
+    fn a_bomb_is_refused_by_its_ratio_long_before_the_limit() {
+        let packed = gzip(&vec![b' '; 2_000_000]);
+        assert!(packed.len() < 100_000);
+        assert_eq!(inflate(&packed, usize::MAX), Err(BodyFault::Large));
+    }
+
+    #[test]
+    fn broken_gzip_is_garbled() {
+        let mut packed = gzip(&noise(1000));
+        packed.truncate(packed.len() / 2);
+        assert_eq!(inflate(&packed, 10_000), Err(BodyFault::Garbled));
+        assert_eq!(inflate(b"{}", 10_000), Err(BodyFault::Garbled));
+    }
+
+    // hardening B2
+    #[test]
+    fn only_gzip_and_identity_are_accepted() {
+        let of = |values: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(CONTENT_ENCODING, HeaderValue::from_str(value).unwrap());
+            }
+            Coding::of(&headers)
+        };
+        assert_eq!(of(&[]), Some(Coding::Identity));
+        assert_eq!(of(&["GZIP"]), Some(Coding::Gzip));
+        assert_eq!(of(&["identity"]), Some(Coding::Identity));
+        for refused in [
+            &["br"][..],
+            &["zstd"],
+            &["deflate"],
+            &["gzip, gzip"],
+            &["gzip", "gzip"],
+        ] {
+            assert_eq!(of(refused), None, "{refused:?}");
+        }
+    }
+}

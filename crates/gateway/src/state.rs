@@ -1,0 +1,117 @@
+//! Everything that all workers share, built once from the checked settings.
+
+use crate::{
+    auth::Auth,
+    config::{ChainSettings, ServerSettings, Settings},
+    load::Gauge,
+    local::Local,
+    policy::Policy,
+    server::{cors::OriginRule, host::HostRule, route::Routes},
+    shutdown::Shutdown,
+};
+use highwater::{Endpoint, Pool};
+use highwater_core::{jsonrpc::Limits, router::Identity};
+use std::net::IpAddr;
+
+/// Deepest nesting of a request body.
+const MAX_DEPTH: usize = 128;
+/// Longest id token, in bytes.
+const MAX_ID: usize = 256;
+
+/// The shared state.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) server: ServerSettings,
+    pub(crate) limits: Limits,
+    pub(crate) chains: Vec<Chain>,
+    pub(crate) routes: Routes,
+    pub(crate) auth: Auth,
+    pub(crate) policy: Policy,
+    pub(crate) host: HostRule,
+    pub(crate) origins: OriginRule,
+    pub(crate) in_flight: Gauge,
+    pub(crate) connections: Gauge,
+    pub(crate) shutdown: Shutdown,
+}
+
+/// One chain.
+#[derive(Debug)]
+pub(crate) struct Chain {
+    pub(crate) name: Box<str>,
+    pub(crate) pool: Pool,
+    pub(crate) local: Local,
+    verified: bool,
+}
+
+impl Chain {
+    pub(crate) fn new(settings: &ChainSettings, pool: Pool) -> Self {
+        Self {
+            name: settings.name.as_str().into(),
+            pool,
+            local: Local::new(&settings.name),
+            verified: settings.verify_chain_id,
+        }
+    }
+
+    /// Whether some endpoint may be used: proven to be on this chain, or, where the check is off,
+    /// not proven to be elsewhere. No I/O (hardening H18).
+    pub(crate) fn is_ready(&self) -> bool {
+        self.pool
+            .snapshot()
+            .endpoints
+            .iter()
+            .any(|endpoint| match endpoint.identity {
+                Identity::Verified => true,
+                Identity::Unchecked => !self.verified,
+                Identity::Quarantined { .. } => false,
+            })
+    }
+}
+
+impl Shared {
+    pub(crate) fn new(settings: &Settings, chains: Vec<Chain>) -> Self {
+        let server = settings.server.clone();
+        let named = settings
+            .chains
+            .iter()
+            .map(|c| (c.name.as_str(), c.aliases.as_slice()));
+        let routes = Routes::new(named);
+        let key_origins = settings.keys.iter().flat_map(|key| &key.origins);
+        Self {
+            limits: Limits {
+                max_depth: MAX_DEPTH,
+                max_id: MAX_ID,
+                max_batch: server.max_batch,
+                strict: server.strict,
+            },
+            auth: Auth::new(&settings.keys, |name| routes.named(name)),
+            policy: Policy::new(&server.methods),
+            host: host_rule(server.listen.ip(), &server),
+            origins: OriginRule::new(&server.allowed_origins, key_origins),
+            in_flight: Gauge::new(server.max_in_flight),
+            connections: Gauge::new(server.max_connections),
+            shutdown: Shutdown::default(),
+            chains,
+            routes,
+            server,
+        }
+    }
+
+    /// Whether calls can be served: every chain has a usable endpoint.
+    pub(crate) fn is_ready(&self) -> bool {
+        !self.chains.is_empty() && self.chains.iter().all(Chain::is_ready)
+    }
+}
+
+/// The host rule of a listener at an address.
+pub(crate) fn host_rule(own: IpAddr, server: &ServerSettings) -> HostRule {
+    HostRule::new(own, &server.allowed_hosts)
+}
+
+/// The endpoints of a chain as the pool takes them.
+pub(crate) fn endpoints(chain: &ChainSettings) -> impl Iterator<Item = Endpoint> {
+    chain
+        .endpoints
+        .iter()
+        .map(|e| Endpoint::url(e.url.clone()).label(e.label.clone()))
+}

@@ -1,0 +1,177 @@
+//! A marker key in the URL, and everything that could show it (R-2, hardening C3, C4).
+
+use crate::bench::{AMPLE, SHORT, call, call_within};
+use highwater::{CallOptions, Endpoint, Payload, Pool, SecretUrl, core::ChainId};
+use highwater_lab::sockets::{Answer, Gate, ScriptedNode};
+use std::{
+    fmt::Write as _,
+    io,
+    sync::{Arc, Mutex},
+};
+
+const KEY: &str = "CANARYpathkey7f3a";
+const TOKEN: &str = "CANARYquerytoken91";
+const USER: &str = "CANARYuser";
+const PASSWORD: &str = "CANARYpass/word";
+const CODED_PASSWORD: &str = "CANARYpass%2Fword";
+/// `USER:PASSWORD` and the key, in base64.
+const BASIC: &str = "Q0FOQVJZdXNlcjpDQU5BUllwYXNzL3dvcmQ";
+const KEY_BASE64: &str = "Q0FOQVJZcGF0aGtleTdmM2E";
+
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn secret_url(authority: &str) -> SecretUrl {
+    let url = format!("http://{USER}:{CODED_PASSWORD}@{authority}/v2/{KEY}?token={TOKEN}");
+    SecretUrl::parse(&url).unwrap()
+}
+
+fn secret_pool(authority: &str) -> Pool {
+    let endpoint = Endpoint::url(secret_url(authority)).label("marked");
+    Pool::builder()
+        .chain(ChainId(1))
+        .endpoint(endpoint)
+        .timeout(AMPLE)
+        .build()
+        .unwrap()
+}
+
+fn assert_clean(text: &str) {
+    for marker in ["CANARY", BASIC, KEY_BASE64] {
+        assert!(!text.contains(marker), "{marker} in {text}");
+    }
+}
+
+// R-2, hardening C3, C4, T13
+#[tokio::test]
+async fn shows_no_credential_in_any_error_debug_text_or_log() {
+    let log = Log::default();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing_subscriber::filter::LevelFilter::TRACE)
+        .with_ansi(false)
+        .with_writer({
+            let log = log.clone();
+            move || log.clone()
+        })
+        .finish();
+    let _guard = tracing::subscriber::set_default(subscriber);
+
+    let node = ScriptedNode::start().await;
+    let gate = Gate::new();
+    let pool = secret_pool(&node.addr().to_string());
+    let mut shown = String::new();
+    let mut show = |pool: &Pool, outcome: &dyn std::fmt::Debug| {
+        write!(shown, "{outcome:?} {pool:?} {:?} ", pool.snapshot()).unwrap();
+    };
+    for answer in [
+        Answer::close(),
+        Answer::reset(),
+        Answer::html(401, &format!("<p>bad key {KEY}</p>")),
+        Answer::body(200, format!("unknown key {KEY} {TOKEN}")),
+        Answer::redirect(302, &format!("http://elsewhere.example/v2/{KEY}")),
+        Answer::error(
+            -32000,
+            &format!("{KEY} {TOKEN} {USER} {PASSWORD} {BASIC} {KEY_BASE64}"),
+        ),
+        Answer::error(-32005, &format!("limit of {KEY}")).status(429),
+        Answer::huge(64 << 20),
+        Answer::gzip_bomb(6 << 20),
+        Answer::hang(&gate),
+    ] {
+        node.on("eth_call").once(answer);
+        let options = CallOptions {
+            timeout: Some(10 * SHORT),
+            deadline: None,
+        };
+        let outcome = call_within(&pool, "eth_call", "[]", options).await;
+        match &outcome {
+            Ok(answer) => match answer.payload() {
+                Payload::Result(result) => panic!("a result: {result}"),
+                Payload::Error(error) => show(&pool, &error),
+            },
+            Err(error) => show(&pool, &(error, error.to_string())),
+        }
+        show(&pool, &outcome.map(|answer| answer.endpoint().to_owned()));
+    }
+    gate.open();
+    node.set_chain_id(10);
+    let other_chain = secret_pool(&node.addr().to_string());
+    show(
+        &other_chain,
+        &call(&other_chain, "eth_call", "[]").await.unwrap_err(),
+    );
+    node.stop().await;
+    show(&pool, &call(&pool, "eth_call", "[]").await.unwrap_err());
+    let nowhere = secret_pool("node.invalid");
+    show(
+        &nowhere,
+        &call(&nowhere, "eth_call", "[]").await.unwrap_err(),
+    );
+    show(
+        &nowhere,
+        &(
+            secret_url("h.example"),
+            Endpoint::url(secret_url("h.example")),
+        ),
+    );
+    show(
+        &nowhere,
+        &Pool::builder().endpoint(Endpoint::url(secret_url("h.example"))),
+    );
+
+    assert_clean(&shown);
+    let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    assert!(
+        log.contains("attempt failed") && log.contains("endpoint quarantined"),
+        "{log}"
+    );
+    assert_clean(&log);
+}
+
+// R-2, hardening C4
+#[tokio::test]
+async fn masks_a_credential_that_an_endpoint_repeats_in_an_error_and_leaves_the_rest() {
+    let node = ScriptedNode::start().await;
+    let pool = secret_pool(&node.addr().to_string());
+    for (worded, masked) in [
+        (
+            format!(r#"{{"code":-32000,"message":"no {KEY} here","data":{{"u":"{TOKEN}"}}}}"#),
+            r#"{"code":-32000,"message":"no *** here","data":{"u":"***"}}"#,
+        ),
+        (
+            format!("\"bad {KEY}\""),
+            r#"{"code":-32603,"message":"bad ***"}"#,
+        ),
+        (
+            format!(r#"{{"code":"7","message":"\u0043{}"}}"#, &KEY[1..]),
+            r#"{"code":-32603,"message":"the endpoint's error is withheld: it repeats a credential"}"#,
+        ),
+    ] {
+        node.on("eth_call").once(Answer::error_json(worded));
+        let answer = call(&pool, "eth_call", "[]").await.unwrap();
+        assert_eq!(answer.payload(), Payload::Error(masked));
+        assert_clean(&format!("{answer:?}"));
+    }
+}
+
+// R-2, G-2
+#[tokio::test]
+async fn leaves_results_as_they_are() {
+    let node = ScriptedNode::start().await;
+    let pool = secret_pool(&node.addr().to_string());
+    let result = format!("\"a name on the chain: {KEY}\"");
+    node.on("eth_call").once(Answer::result(result.as_str()));
+    let answer = call(&pool, "eth_call", "[]").await.unwrap();
+    assert_eq!(answer.payload(), Payload::Result(&result));
+}
