@@ -11,7 +11,11 @@ use super::question::{self, Block};
 use super::{Breach, Promises, Violation};
 use crate::chain::{Chain, View};
 
+/// For every client, the highest head it had been told, by time.
 type Told = BTreeMap<u64, Vec<(Duration, u64)>>;
+
+/// When each client first had a receipt.
+type Receipts<'a> = BTreeMap<(u64, &'a str), Duration>;
 
 pub(super) fn check(
     ledger: &Ledger<'_>,
@@ -21,6 +25,7 @@ pub(super) fn check(
 ) {
     let told = told(ledger);
     let shown = shown(ledger);
+    let receipts = receipts(ledger);
     for (entry, answer, result) in ledger.results() {
         let mut report = |breach, detail: String| {
             found.push(Violation {
@@ -56,13 +61,12 @@ pub(super) fn check(
         if let Some(detail) = orphaned(entry, answer, result, chain) {
             report(Breach::Orphaned, detail);
         }
-        if let Some(detail) = vanished(ledger, entry, answer, chain) {
+        if let Some(detail) = vanished(&receipts, entry, answer, chain) {
             report(Breach::ReceiptVanished, detail);
         }
     }
 }
 
-/// For every client, the heads it was told and when.
 fn told(ledger: &Ledger<'_>) -> Told {
     let mut told = Told::new();
     for (entry, answer, result) in ledger.results() {
@@ -73,7 +77,35 @@ fn told(ledger: &Ledger<'_>) -> Told {
             heads.push((answer.at, height));
         }
     }
+    for heads in told.values_mut() {
+        heads.sort_unstable();
+        let mut highest = 0;
+        for (_, height) in heads {
+            highest = highest.max(*height);
+            *height = highest;
+        }
+    }
     told
+}
+
+fn receipts<'a>(ledger: &'a Ledger<'_>) -> Receipts<'a> {
+    let mut receipts = Receipts::new();
+    for (entry, answer, result) in ledger.results() {
+        let asked = entry.params.first().and_then(Value::as_str);
+        if let (Some(asked), false) = (asked, result.is_null())
+            && entry.method == "eth_getTransactionReceipt"
+        {
+            let first = receipts.entry((entry.client, asked)).or_insert(answer.at);
+            *first = answer.at.min(*first);
+        }
+    }
+    receipts
+}
+
+/// The figure that held at a moment, in a list ordered by time.
+fn at(list: &[(Duration, u64)], moment: Duration) -> u64 {
+    let after = list.partition_point(|(at, _)| *at <= moment);
+    after.checked_sub(1).map_or(0, |last| list[last].1)
 }
 
 /// Heights that endpoints have shown, highest so far, by time.
@@ -98,19 +130,15 @@ fn newest_read(
     (chain, promises): (&Chain, &Promises),
     report: &mut impl FnMut(Breach, String),
 ) {
-    let before = told.get(&entry.client).into_iter().flatten();
-    let before = before.filter(|(at, _)| *at <= entry.called);
-    let floor = before.map(|(_, height)| *height).max().unwrap_or(0);
+    let floor = told
+        .get(&entry.client)
+        .map_or(0, |told| at(told, entry.called));
     if height < floor {
         let detail = format!("told {height} after {floor}");
         report(Breach::WentBack, detail);
     }
     // An endpoint may claim blocks that do not exist; the chain knows better.
-    let seen = shown
-        .iter()
-        .take_while(|(at, _)| *at <= entry.called)
-        .last();
-    let reference = seen.map_or(0, |(_, height)| *height);
+    let reference = at(shown, entry.called);
     let reference = reference.min(chain.spec().head_at(entry.called));
     if height.saturating_add(promises.stale_blocks) < reference {
         let detail = format!("answered from {height} when endpoints had shown {reference}");
@@ -166,7 +194,7 @@ fn other_question(entry: &Entry<'_>, result: &Value) -> Option<String> {
 }
 
 fn vanished(
-    ledger: &Ledger<'_>,
+    receipts: &Receipts<'_>,
     entry: &Entry<'_>,
     answer: &Answer<'_>,
     chain: &Chain,
@@ -175,13 +203,8 @@ fn vanished(
         return None;
     }
     let asked = entry.params.first()?.as_str()?;
-    let seen = ledger.results().any(|(earlier, told, result)| {
-        earlier.client == entry.client
-            && earlier.method == entry.method
-            && told.at <= entry.called
-            && !result.is_null()
-            && earlier.params.first().and_then(Value::as_str) == Some(asked)
-    });
+    let seen = receipts.get(&(entry.client, asked));
+    let seen = seen.is_some_and(|at| *at <= entry.called);
     let hash = asked.parse().ok()?;
     let there = |at| chain.transaction(&View::healthy(at), hash).is_some();
     (seen && there(entry.called) && there(answer.at))

@@ -260,6 +260,18 @@ impl Dialect {
         }
     }
 
+    /// Whether a transaction is answered only once it is in a block.
+    #[must_use]
+    pub fn sends_into_a_block(self) -> bool {
+        self == Self::Nitro
+    }
+
+    /// Whether the client keeps filters.
+    #[must_use]
+    pub fn has_filters(self) -> bool {
+        self != Self::Monad
+    }
+
     /// The most calls of one batch, and the error for more.
     #[must_use]
     pub fn batch_limit(self) -> (usize, RpcError) {

@@ -133,6 +133,14 @@ impl Node {
                 }
             }
         }
+        let sends = calls
+            .iter()
+            .any(|call| call.method == "eth_sendRawTransaction");
+        if sends && self.profile.dialect.sends_into_a_block() {
+            let spec = self.chain.spec();
+            let block = spec.born_at(spec.head_at(now) + 1);
+            delay = delay.max(block.saturating_sub(now));
+        }
         let mut rng = Rng::at(self.chain.spec().seed, &[self.index, self.requests, 1]);
         let carriage = self.answer(now, (batch, &calls), &mut rng);
         Exchange {
