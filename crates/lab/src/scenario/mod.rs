@@ -20,6 +20,11 @@ use crate::chain::{ACCOUNTS, Chain, ChainSpec, Fork, Reach};
 use crate::node::{Dialect, Latency, Node, Profile, Sees, What};
 use raw::{RawChain, RawLatency, RawLoad, RawNode, RawScenario};
 
+/// Blocks before the start of a scenario that does not name its first block.
+const KEPT: u64 = 1_024;
+/// Most blocks before the start.
+const MOST_BLOCKS: u64 = 100_000;
+
 /// What simulated clients ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -190,15 +195,7 @@ fn chain(text: &str, raw: RawChain, seed: u64) -> Result<ChainSpec, ScenarioErro
         Some(count) => count.into_inner(),
         None => default.transactions,
     };
-    let first = raw.first.unwrap_or(default.first);
-    let start = match raw.start {
-        Some(start) if *start.get_ref() < first => {
-            let message = "the head at the start is below the first block";
-            return Err(ScenarioError::at(text, &start.span(), message));
-        }
-        Some(start) => start.into_inner(),
-        None => default.start.max(first),
-    };
+    let (first, start) = heights(text, (raw.first, raw.start), default.start)?;
     let mut forks: Vec<Fork> = raw
         .reorgs
         .iter()
@@ -222,6 +219,27 @@ fn chain(text: &str, raw: RawChain, seed: u64) -> Result<ChainSpec, ScenarioErro
         finalized_lag: raw.finalized_lag.unwrap_or(default.finalized_lag),
         forks,
     })
+}
+
+/// The first block and the head at the start. Every block between them is built before the first
+/// answer, so a chain at a height of millions begins near its head unless told otherwise.
+fn heights(
+    text: &str,
+    (first, start): (Option<u64>, Option<toml::Spanned<u64>>),
+    usual: u64,
+) -> Result<(u64, u64), ScenarioError> {
+    let Some(start) = start else {
+        let first = first.unwrap_or(0);
+        return Ok((first, usual.max(first)));
+    };
+    let (span, start) = (start.span(), start.into_inner());
+    let first = first.unwrap_or_else(|| start.saturating_sub(KEPT));
+    let message = match start.checked_sub(first) {
+        Some(blocks) if blocks <= MOST_BLOCKS => return Ok((first, start)),
+        Some(_) => format!("at most {MOST_BLOCKS} blocks before the start: raise `first`"),
+        None => "the head at the start is below the first block".to_owned(),
+    };
+    Err(ScenarioError::at(text, &span, message))
 }
 
 fn load(text: &str, raw: RawLoad) -> Result<Load, ScenarioError> {

@@ -113,6 +113,36 @@ latency = { fast = "1ms", slow = "9ms", slow_share = 0.5 }
     assert_eq!(scenario.nodes[1].0.latency, bimodal);
 }
 
+#[test]
+fn a_chain_at_a_great_height_begins_near_it() {
+    let text = |chain: &str| format!("{HEAD}[[nodes]]\nname='a'\n[chain]\n{chain}");
+    let chain = |chain: &str| Scenario::parse(&text(chain), None).unwrap().chain;
+    let heights = |text: &str| (chain(text).first, chain(text).start);
+    assert_eq!(heights("start = 20000000"), (19_998_976, 20_000_000));
+    assert_eq!(heights("start = 10"), (0, 10));
+    assert_eq!(heights("first = 500"), (500, 500));
+    assert_eq!(heights(""), (0, 128));
+}
+
+#[test]
+fn the_guide_names_every_fault_and_its_examples_are_valid() {
+    let guide = include_str!("../../../../docs/lab.md");
+    let mut examples = 0;
+    for block in guide.split("```toml\n").skip(1) {
+        let example = block.split("```").next().unwrap();
+        Scenario::parse(example, None).unwrap();
+        examples += 1;
+    }
+    assert_eq!(examples, 1);
+    // The parser lists the kinds in its refusal, so none can be forgotten here.
+    let message = refused(&with_fault("kind = \"?\""));
+    let kinds: Vec<&str> = message.split('`').skip(3).step_by(2).collect();
+    assert_eq!(kinds.len(), 37, "{message}");
+    for kind in kinds {
+        assert!(guide.contains(&format!("`{kind}`")), "{kind}");
+    }
+}
+
 // B-2
 #[test]
 fn every_kind_of_fault_can_be_written() {
@@ -308,6 +338,7 @@ fn errors_name_the_line_and_what_to_do() {
     assert!(chain("block_time = \"0s\"").starts_with("line 6"));
     assert!(chain("transactions = 99").contains("at most 8"));
     assert!(chain("first = 9\nstart = 3").starts_with("line 7"));
+    assert!(chain("first = 9\nstart = 200000").contains("at most 100000 blocks"));
     let twice = refused(&format!("{HEAD}[[nodes]]\nname='a'\n[[nodes]]\nname='a'"));
     assert!(
         twice.contains("line 6, column 6: two nodes are called `a`"),
