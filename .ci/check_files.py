@@ -25,6 +25,9 @@ MACHINE = re.compile(r"(?<![\w.~-])/(?:wor[k]|hom[e]|roo[t]|User[s]|mn[t])/[\w.-
 # Work left for later has no place in a finished change.
 LEFT = re.compile(r"\b(?:TOD[O]|FIXM[E]|XX[X]|HAC[K])\b")
 
+# A merge that was not finished.
+CONFLICT = re.compile(r"^(?:<{7}|>{7}|={7}$)")
+
 # Data taken over as it was, written by others.
 FOREIGN = re.compile(r"(?:^|/)(?:data|fixtures|corpus|seeds|vendor)/|\.(?:lock|csv|jsonl)$|package-lock\.json$")
 
@@ -51,6 +54,9 @@ def faults_of(name, text):
             yield f"{name} has {len(lines)} lines; {MAX_LINES} are allowed"
         if EMPTY_NAMES & {path.stem, *path.parts[:-1]}:
             yield f"{name} has a name that says nothing"
+    for number, line in enumerate(lines, 1):
+        if CONFLICT.match(line):
+            yield f"{name}:{number} holds an unfinished merge"
     if FOREIGN.search(name):
         return
     for number, line in enumerate(lines, 1):
@@ -84,6 +90,8 @@ def check_this_script():
         ("a.md", "https://example.org/" + "home/x and ./" + "work/x", 0),
         ("a.rs", "// TO" + "DO: later", 1),
         ("data/a.csv", "TO" + "DO", 0),
+        ("data/a.csv", "<" * 7 + " HEAD", 1),
+        ("a.md", "=" * 8, 0),
     ]:
         found = list(faults_of(name, text))
         if len(found) != expected:

@@ -35,10 +35,10 @@ fn names(c: &mut Criterion) {
         group.bench_function(name, |b| b.iter(|| lookup(black_box(name)).weight));
     }
     group.bench_function("folded/eth_call", |b| {
-        b.iter(|| lookup_folded(black_box("eth_call")).1)
+        b.iter(|| lookup_folded(black_box("eth_call")).1);
     });
     group.bench_function("folded/ETH_CALL", |b| {
-        b.iter(|| lookup_folded(black_box("ETH_CALL")).1)
+        b.iter(|| lookup_folded(black_box("ETH_CALL")).1);
     });
     group.finish();
 }

@@ -10,6 +10,12 @@ use std::{
 /// Calls on connections of their own, besides one batch.
 const CALLS: usize = 12;
 
+/// Calls are held as long as the test needs, however slow the machine: no deadline may be met.
+const SERVER: &str = "deadline = \"120s\"\ndrain_timeout = \"120s\"";
+
+/// The same for a single attempt.
+const CHAIN: &str = "timeout = \"120s\"";
+
 /// How long the gateway may take to say that it is going away.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -27,7 +33,7 @@ fn answer(id: usize) -> Value {
 #[test]
 fn calls_in_flight_at_sigterm_are_all_answered() {
     let endpoint = Held::start();
-    let gateway = Gateway::configured(&[endpoint.url()], "", "");
+    let gateway = Gateway::configured(&[endpoint.url()], SERVER, CHAIN);
     let ask = |body: Value| {
         let mut client = gateway.client();
         thread::spawn(move || {
@@ -70,7 +76,7 @@ fn calls_in_flight_at_sigterm_are_all_answered() {
 fn an_idle_gateway_ends_at_sigterm() {
     let endpoint = Held::start();
     endpoint.release();
-    let gateway = Gateway::configured(&[endpoint.url()], "", "");
+    let gateway = Gateway::configured(&[endpoint.url()], SERVER, CHAIN);
     let mut kept_open = gateway.client();
     assert_eq!(kept_open.post(&call(1).to_string()).unwrap().status, 200);
     let exit = gateway.stop();

@@ -335,6 +335,15 @@ fn row(cells: Vec<String>, line: u64) -> Result<Row, String> {
         "alias" => None,
         paths => Some(paths.split(';').map(path).collect::<Result<_, _>>()?),
     };
+    let mut keyed = paths
+        .iter()
+        .flatten()
+        .filter(|(_, key): &&(u8, Option<String>)| key.is_some());
+    if let Some((first, _)) = keyed.next()
+        && keyed.any(|(index, _)| index != first)
+    {
+        return Err(format!("block keys `{}` in two objects", cells[6]));
+    }
     Ok(Row {
         name,
         line,

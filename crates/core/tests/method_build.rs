@@ -83,6 +83,15 @@ fn refuses_a_name_twice_even_in_another_case() {
 }
 
 #[test]
+fn refuses_block_keys_in_two_objects() {
+    let apart = changed(24, ",0,nt,", ",0.a;1.b,nt,");
+    assert_eq!(
+        refusal(&apart),
+        "methods.csv:24: block keys `0.a;1.b` in two objects"
+    );
+}
+
+#[test]
 fn refuses_a_table_without_the_default_row() {
     let without: String = METHODS
         .lines()

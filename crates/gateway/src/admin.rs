@@ -72,21 +72,27 @@ impl Admin {
         server: &ServerSettings,
         settings: &AdminSettings,
     ) -> Self {
-        let token = settings.token.as_ref().map(|t| Sha256::digest(t.expose()).into());
-        Self { shared, host: host_rule(own, server), token }
+        let token = settings
+            .token
+            .as_ref()
+            .map(|t| Sha256::digest(t.expose()).into());
+        Self {
+            shared,
+            host: host_rule(own, server),
+            token,
+        }
     }
 
     /// Serves until the gateway stops.
     pub(crate) async fn serve(self: Arc<Self>, listener: TcpListener) {
         let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         loop {
-            let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-            let stream = match listener.accept().await {
-                Ok((stream, _)) => stream,
-                Err(_) => {
-                    tokio::time::sleep(Duration::from_millis(100)).await;
-                    continue;
-                }
+            let Ok(place) = Arc::clone(&places).acquire_owned().await else {
+                return;
+            };
+            let Ok((stream, _)) = listener.accept().await else {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                continue;
             };
             let admin = Arc::clone(&self);
             tokio::spawn(async move {
@@ -127,7 +133,9 @@ impl Admin {
         };
         if probe.is_none() && !self.knows(headers) {
             let mut response = status(StatusCode::UNAUTHORIZED);
-            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            response
+                .headers_mut()
+                .insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             return response;
         }
         if probe.is_none() && path != "/api/health" {
@@ -135,7 +143,9 @@ impl Admin {
         }
         if request.method() != Method::GET && request.method() != Method::HEAD {
             let mut response = status(StatusCode::METHOD_NOT_ALLOWED);
-            response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+            response
+                .headers_mut()
+                .insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
             return response;
         }
         let (code, kind, body) = match probe {
@@ -144,16 +154,24 @@ impl Admin {
         };
         let mut response = Response::new(Full::new(body));
         *response.status_mut() = code;
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        response
+            .headers_mut()
+            .insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+        response
+            .headers_mut()
+            .insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         response
     }
 
     fn knows(&self, headers: &HeaderMap) -> bool {
         let Some(token) = self.token else { return true };
         let mut presented = headers.get_all(AUTHORIZATION).iter();
-        let (Some(value), None) = (presented.next(), presented.next()) else { return false };
-        let Some((scheme, key)) = value.as_bytes().split_at_checked(7) else { return false };
+        let (Some(value), None) = (presented.next(), presented.next()) else {
+            return false;
+        };
+        let Some((scheme, key)) = value.as_bytes().split_at_checked(7) else {
+            return false;
+        };
         let hash: [u8; 32] = Sha256::digest(key.trim_ascii()).into();
         scheme.eq_ignore_ascii_case(b"bearer ") && bool::from(hash.ct_eq(&token))
     }
@@ -196,7 +214,11 @@ impl Admin {
         } else {
             "not_ready"
         };
-        let health = Health { status, version: env!("CARGO_PKG_VERSION"), chains };
+        let health = Health {
+            status,
+            version: env!("CARGO_PKG_VERSION"),
+            chains,
+        };
         serde_json::to_vec(&health).unwrap_or_default().into()
     }
 }

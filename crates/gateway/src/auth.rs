@@ -53,10 +53,18 @@ impl Auth {
                 rules: Rules::of_key(key),
                 origins: Origins::new(&key.origins),
                 // A name that is no chain must not widen the key to all of them.
-                chains: key.chains.iter().map(|name| chain(name).unwrap_or(usize::MAX)).collect(),
+                chains: key
+                    .chains
+                    .iter()
+                    .map(|name| chain(name).unwrap_or(usize::MAX))
+                    .collect(),
             })
             .collect();
-        let by_hash = keys.iter().enumerate().map(|(at, key)| (key.hash, at)).collect();
+        let by_hash = keys
+            .iter()
+            .enumerate()
+            .map(|(at, key)| (key.hash, at))
+            .collect();
         Self { keys, by_hash }
     }
 
@@ -80,7 +88,9 @@ impl Auth {
             seen.add(value.as_bytes())?;
         }
         for value in headers.get_all(AUTHORIZATION) {
-            let Some((scheme, rest)) = value.as_bytes().trim_ascii().split_once_byte(b' ') else { continue };
+            let Some((scheme, rest)) = value.as_bytes().trim_ascii().split_once_byte(b' ') else {
+                continue;
+            };
             if scheme.eq_ignore_ascii_case(b"bearer") {
                 seen.add(rest.trim_ascii())?;
             } else if scheme.eq_ignore_ascii_case(b"basic") {
@@ -99,7 +109,11 @@ impl Auth {
         let hash = seen.hash.ok_or(KeyFault::Missing)?;
         let at = *self.by_hash.get(&hash).ok_or(KeyFault::Unknown)?;
         let same: bool = self.keys[at].hash.ct_eq(&hash).into();
-        if same { Ok(Some(at)) } else { Err(KeyFault::Unknown) }
+        if same {
+            Ok(Some(at))
+        } else {
+            Err(KeyFault::Unknown)
+        }
     }
 
     /// The key at an index from [`Auth::identify`].
@@ -115,7 +129,11 @@ impl Key {
             // A key that is locked to pages is not for programs.
             Origin::None => self.origins.is_empty(),
             Origin::Accepted { value, everybody } => {
-                if self.origins.is_empty() { *everybody } else { self.origins.contains(value) }
+                if self.origins.is_empty() {
+                    *everybody
+                } else {
+                    self.origins.contains(value)
+                }
             }
         };
         if !from {
@@ -156,7 +174,9 @@ impl Seen {
     /// Either half of `user:password`. Where both are filled, the one with our prefix counts, and
     /// otherwise the user.
     fn add_pair(&mut self, pair: &[u8]) -> Result<(), KeyFault> {
-        let Some((user, password)) = pair.split_once_byte(b':') else { return self.add(pair) };
+        let Some((user, password)) = pair.split_once_byte(b':') else {
+            return self.add(pair);
+        };
         match (user.starts_with(b"hw_"), password.starts_with(b"hw_")) {
             (true, true) => {
                 self.add(user)?;

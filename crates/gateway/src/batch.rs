@@ -11,7 +11,7 @@
 
 use crate::{
     dispatch::{Caller, Outcome, dispatch},
-    respond::{Refusal, write_answer},
+    respond::{ERROR_FRAME, RESULT_FRAME, Refusal, Wire, write_answer},
 };
 use futures_util::stream::{FuturesOrdered, StreamExt};
 use highwater::Payload;
@@ -78,9 +78,8 @@ pub(crate) async fn run(
 }
 
 /// The answers to a batch that is refused as a whole: one per element that is owed one.
-pub(crate) fn refuse(items: &[Result<Call<'_>, Fault<'_>>], refusal: &Refusal<'_>) -> Vec<u8> {
+pub(crate) fn refuse(items: &[Result<Call<'_>, Fault<'_>>], wire: &Wire<'_>) -> Vec<u8> {
     let mut answers = Answers::new(usize::MAX);
-    let wire = refusal.wire();
     for item in items {
         let id = match item {
             Err(fault) => fault.id,
@@ -102,6 +101,20 @@ pub(crate) fn write(out: &mut Vec<u8>, id: Id<'_>, outcome: &Outcome<'_>) {
     }
 }
 
+/// Exact length of the answer to one call, where an endpoint or the gateway has one; 0 for a
+/// refusal. An exact allocation is handed to the socket as it is.
+pub(crate) fn length(id: Id<'_>, outcome: &Outcome<'_>) -> usize {
+    let frame = match outcome {
+        Outcome::Answer(answer) => match answer.payload() {
+            Payload::Result(_) => RESULT_FRAME,
+            Payload::Error(_) => ERROR_FRAME,
+        },
+        Outcome::Local(_) => RESULT_FRAME,
+        Outcome::Refused(_) => return 0,
+    };
+    frame + id.as_str().len() + size(outcome)
+}
+
 fn size(outcome: &Outcome<'_>) -> usize {
     match outcome {
         Outcome::Answer(answer) => match answer.payload() {
@@ -121,7 +134,11 @@ struct Answers {
 
 impl Answers {
     fn new(cap: usize) -> Self {
-        Self { out: Vec::new(), cap, full: false }
+        Self {
+            out: Vec::new(),
+            cap,
+            full: false,
+        }
     }
 
     fn push(&mut self, id: Id<'_>, outcome: &Outcome<'_>) {

@@ -38,10 +38,16 @@ pub(crate) enum Outcome<'a> {
     Refused(Refusal<'a>),
 }
 
-/// Makes a call. Cancel it by dropping the future. A panic below becomes -32603 for this call
-/// alone (hardening H6).
+/// Makes a call. Cancel it by dropping the future.
 pub(crate) async fn dispatch<'a>(caller: &Caller<'a>, call: &'a Call<'_>) -> Outcome<'a> {
-    match AssertUnwindSafe(run(caller, call)).catch_unwind().await {
+    contained(run(caller, call)).await
+}
+
+/// A panic becomes -32603 for this call alone; the connection and the process live on (hardening
+/// H6). Nothing a call touches is left half changed by one: shared state is behind locks that are
+/// held across no await.
+async fn contained<'a>(call: impl Future<Output = Outcome<'a>>) -> Outcome<'a> {
+    match AssertUnwindSafe(call).catch_unwind().await {
         Ok(outcome) => outcome,
         Err(_) => {
             tracing::error!("a call panicked");
@@ -60,7 +66,11 @@ async fn run<'a>(caller: &Caller<'a>, call: &'a Call<'_>) -> Outcome<'a> {
             return Outcome::Refused(Refusal::Method(method));
         }
     }
-    if !caller.shared.policy.allows(caller.key.map(|key| &key.rules), method, row) {
+    if !caller
+        .shared
+        .policy
+        .allows(caller.key.map(|key| &key.rules), method, row)
+    {
         return Outcome::Refused(Refusal::Method(method));
     }
     if row.lane == Lane::Stream {
@@ -74,11 +84,22 @@ async fn run<'a>(caller: &Caller<'a>, call: &'a Call<'_>) -> Outcome<'a> {
         }
         Params::Object(_) | Params::Array(_) | Params::Absent | Params::Null => {}
     }
-    if let Some(result) = caller.chain.local.result(method, || caller.chain.pool.chain_id()) {
+    if let Some(result) = caller
+        .chain
+        .local
+        .result(method, || caller.chain.pool.chain_id())
+    {
         return Outcome::Local(result);
     }
-    let request = Request { method, descriptor: row, params: call.params };
-    let options = CallOptions { deadline: Some(caller.deadline), ..CallOptions::default() };
+    let request = Request {
+        method,
+        descriptor: row,
+        params: call.params,
+    };
+    let options = CallOptions {
+        deadline: Some(caller.deadline),
+        ..CallOptions::default()
+    };
     match caller.chain.pool.request(request, options).await {
         Ok(answer) => Outcome::Answer(answer),
         Err(error) => Outcome::Refused(Refusal::Upstream(Cow::Owned(error))),
@@ -93,4 +114,49 @@ fn is_plain(method: &str) -> bool {
 /// Whether an object has no members. It is known to be well formed.
 fn is_empty(object: &str) -> bool {
     object.bytes().filter(|b| !b.is_ascii_whitespace()).count() == 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Outcome, contained, is_empty, is_plain};
+    use crate::respond::Refusal;
+
+    // hardening H6
+    #[tokio::test]
+    async fn a_panic_in_a_call_is_an_internal_error_of_that_call() {
+        let panics = async {
+            tokio::task::yield_now().await;
+            panic!("a fault of ours")
+        };
+        let outcome = contained(panics).await;
+        assert!(matches!(outcome, Outcome::Refused(Refusal::Internal)));
+        let fine = contained(async { Outcome::Local("true") }).await;
+        assert!(matches!(fine, Outcome::Local("true")));
+    }
+
+    // hardening B7, N3
+    #[test]
+    fn only_visible_ascii_of_sane_length_is_a_method_name() {
+        for name in ["vendor_x", "a", "rpc.discover", "net-x/y"] {
+            assert!(is_plain(name), "{name}");
+        }
+        for name in [
+            "a b",
+            "a\0",
+            "a\n",
+            "\u{1b}[31m",
+            "é",
+            "a\u{7f}",
+            &"a".repeat(129),
+        ] {
+            assert!(!is_plain(name), "{name:?}");
+        }
+    }
+
+    // hardening B9
+    #[test]
+    fn an_object_without_members_is_told_from_one_with_some() {
+        assert!(is_empty("{}") && is_empty("{ \n\t}"));
+        assert!(!is_empty(r#"{"a":1}"#) && !is_empty(r#"{"":0}"#));
+    }
 }

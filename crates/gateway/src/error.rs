@@ -10,7 +10,9 @@ pub enum ServeError {
     #[error("{0}")]
     Configuration(String),
     /// Endpoints of one chain that serve different chains.
-    #[error("chain {chain}: the endpoints serve different chains: {found}; keep those of one chain")]
+    #[error(
+        "chain {chain}: the endpoints serve different chains: {found}; keep those of one chain"
+    )]
     DifferentChains {
         /// Name of the chain in the configuration.
         chain: String,
@@ -18,7 +20,9 @@ pub enum ServeError {
         found: String,
     },
     /// No endpoint answered at start, and `require_ready` is set.
-    #[error("chain {chain}: no endpoint answered; check the URLs and the network, or leave out require_ready")]
+    #[error(
+        "chain {chain}: no endpoint answered; check the URLs and the network, or leave out require_ready"
+    )]
     NotReady {
         /// Name of the chain in the configuration.
         chain: String,

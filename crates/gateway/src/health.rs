@@ -16,10 +16,16 @@ pub(crate) fn live() -> (StatusCode, Bytes) {
 /// Status and text of `/readyz`.
 pub(crate) fn ready(shared: &Shared) -> (StatusCode, Bytes) {
     if shared.shutdown.reached(Phase::Draining) {
-        (StatusCode::SERVICE_UNAVAILABLE, Bytes::from_static(b"draining\n"))
+        (
+            StatusCode::SERVICE_UNAVAILABLE,
+            Bytes::from_static(b"draining\n"),
+        )
     } else if shared.is_ready() {
         (StatusCode::OK, Bytes::from_static(b"ready\n"))
     } else {
-        (StatusCode::SERVICE_UNAVAILABLE, Bytes::from_static(b"no usable endpoint\n"))
+        (
+            StatusCode::SERVICE_UNAVAILABLE,
+            Bytes::from_static(b"no usable endpoint\n"),
+        )
     }
 }

@@ -3,7 +3,10 @@
 //! Calls in flight are counted over all workers. A single request counts one, a batch as many as
 //! may run at once. Past the bound the answer is a 429 that costs no upstream call.
 
-use std::sync::atomic::{AtomicUsize, Ordering::{AcqRel, Acquire, Relaxed}};
+use std::sync::atomic::{
+    AtomicUsize,
+    Ordering::{AcqRel, Acquire, Relaxed},
+};
 use tokio::sync::Notify;
 
 /// A bounded count.
@@ -23,7 +26,11 @@ pub(crate) struct Permit<G: AsRef<Gauge>> {
 
 impl Gauge {
     pub(crate) fn new(most: usize) -> Self {
-        Self { now: AtomicUsize::new(0), most, idle: Notify::new() }
+        Self {
+            now: AtomicUsize::new(0),
+            most,
+            idle: Notify::new(),
+        }
     }
 
     /// Takes `count`, unless that would cross the bound.
@@ -55,7 +62,7 @@ impl Gauge {
 
     fn give_back(&self, count: usize) {
         if self.now.fetch_sub(count, AcqRel) == count {
-            // Free where nobody waits: one load.
+            // Cheap where nobody waits, and only a shutdown ever does.
             self.idle.notify_waiters();
         }
     }

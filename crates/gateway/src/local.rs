@@ -34,12 +34,24 @@ struct Ids {
 impl Local {
     /// `name` is lower case letters, digits and hyphens, so it needs no escaping.
     pub(crate) fn new(name: &str) -> Self {
-        let version = format!(r#""highwater/{}/{}""#, env!("CARGO_PKG_VERSION"), escaped(name)).into();
-        Self { version, ids: OnceLock::new() }
+        let version = format!(
+            r#""highwater/{}/{}""#,
+            env!("CARGO_PKG_VERSION"),
+            escaped(name)
+        )
+        .into();
+        Self {
+            version,
+            ids: OnceLock::new(),
+        }
     }
 
     /// The result of a method that needs no endpoint.
-    pub(crate) fn result(&self, method: &str, chain: impl FnOnce() -> Option<ChainId>) -> Option<&str> {
+    pub(crate) fn result(
+        &self,
+        method: &str,
+        chain: impl FnOnce() -> Option<ChainId>,
+    ) -> Option<&str> {
         match method {
             "eth_chainId" => self.ids(chain).map(|ids| &*ids.chain),
             "net_version" => self.ids(chain).map(|ids| &*ids.network),
@@ -56,7 +68,10 @@ impl Local {
             return Some(ids);
         }
         let ChainId(chain) = chain()?;
-        let network = NETWORK_IDS.iter().find(|(id, _)| *id == chain).map_or(chain, |(_, id)| *id);
+        let network = NETWORK_IDS
+            .iter()
+            .find(|(id, _)| *id == chain)
+            .map_or(chain, |(_, id)| *id);
         Some(self.ids.get_or_init(|| Ids {
             chain: format!(r#""{chain:#x}""#).into(),
             network: format!(r#""{network}""#).into(),
@@ -65,10 +80,17 @@ impl Local {
 }
 
 fn escaped(name: &str) -> Cow<'_, str> {
-    if name.bytes().all(|b| b.is_ascii_graphic() && b != b'"' && b != b'\\') {
+    if name
+        .bytes()
+        .all(|b| b.is_ascii_graphic() && b != b'"' && b != b'\\')
+    {
         Cow::Borrowed(name)
     } else {
-        Cow::Owned(name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect())
+        Cow::Owned(
+            name.chars()
+                .filter(|c| c.is_ascii_alphanumeric() || *c == '-')
+                .collect(),
+        )
     }
 }
 
@@ -79,11 +101,22 @@ mod tests {
 
     #[test]
     fn the_network_id_is_decimal_and_on_old_chains_its_own_number() {
-        for (chain, hex, network) in [(1, "0x1", "1"), (61, "0x3d", "1"), (63, "0x3f", "7"), (42_161, "0xa4b1", "42161")] {
+        for (chain, hex, network) in [
+            (1, "0x1", "1"),
+            (61, "0x3d", "1"),
+            (63, "0x3f", "7"),
+            (42_161, "0xa4b1", "42161"),
+        ] {
             let local = Local::new("c");
             let id = || Some(ChainId(chain));
-            assert_eq!(local.result("eth_chainId", id), Some(&*format!("\"{hex}\"")));
-            assert_eq!(local.result("net_version", id), Some(&*format!("\"{network}\"")));
+            assert_eq!(
+                local.result("eth_chainId", id),
+                Some(&*format!("\"{hex}\""))
+            );
+            assert_eq!(
+                local.result("net_version", id),
+                Some(&*format!("\"{network}\""))
+            );
         }
     }
 
@@ -96,6 +129,9 @@ mod tests {
         assert_eq!(local.result("eth_call", || None), None);
         let version = local.result("web3_clientVersion", || None).unwrap();
         assert!(version.starts_with("\"highwater/") && version.ends_with("/my-chain\""));
-        assert_eq!(local.result("eth_chainId", || Some(ChainId(5))), Some("\"0x5\""));
+        assert_eq!(
+            local.result("eth_chainId", || Some(ChainId(5))),
+            Some("\"0x5\"")
+        );
     }
 }

@@ -21,7 +21,9 @@ pub(crate) fn spawn(
     deadline: Duration,
     call: &Call<'_>,
 ) {
-    let Some(permit) = Gauge::take(InFlight(Arc::clone(shared)), 1) else { return };
+    let Some(permit) = Gauge::take(InFlight(Arc::clone(shared)), 1) else {
+        return;
+    };
     let method = call.method.to_string();
     let params = Owned::new(call.params);
     tokio::spawn(async move {
@@ -32,7 +34,11 @@ pub(crate) fn spawn(
             key: key.map(|at| shared.auth.key(at)),
             deadline,
         };
-        let call = Call { id: None, method: method.into(), params: params.borrow() };
+        let call = Call {
+            id: None,
+            method: method.into(),
+            params: params.borrow(),
+        };
         drop(dispatch(&caller, &call).await);
     });
 }

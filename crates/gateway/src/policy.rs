@@ -42,7 +42,9 @@ struct Pattern {
 
 impl Policy {
     pub(crate) fn new(rules: &MethodRules) -> Self {
-        Self { rules: Rules::new(rules) }
+        Self {
+            rules: Rules::new(rules),
+        }
     }
 
     /// Whether a caller, with the rules of its key if it has one, may use a method. `row` is the
@@ -67,7 +69,10 @@ impl Policy {
 impl Rules {
     pub(crate) fn new(rules: &MethodRules) -> Self {
         let patterns = |list: &[String]| list.iter().map(|text| Pattern::new(text)).collect();
-        Self { allow: patterns(&rules.allow), deny: patterns(&rules.deny) }
+        Self {
+            allow: patterns(&rules.allow),
+            deny: patterns(&rules.deny),
+        }
     }
 
     pub(crate) fn of_key(key: &KeySettings) -> Self {
@@ -78,8 +83,14 @@ impl Rules {
 impl Pattern {
     fn new(text: &str) -> Self {
         match text.strip_suffix('*') {
-            Some(text) => Self { text: text.into(), prefix: true },
-            None => Self { text: text.into(), prefix: false },
+            Some(text) => Self {
+                text: text.into(),
+                prefix: true,
+            },
+            None => Self {
+                text: text.into(),
+                prefix: false,
+            },
         }
     }
 

@@ -53,10 +53,16 @@ pub(crate) enum Refusal<'a> {
     /// No endpoint answered.
     Upstream(Cow<'a, Error>),
     /// The retry budget is spent.
-    #[cfg_attr(not(test), expect(dead_code, reason = "retry budgets come with the engine"))]
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "retry budgets come with the engine")
+    )]
     Budget,
     /// The block asked for is above every endpoint's head, after the wait.
-    #[cfg_attr(not(test), expect(dead_code, reason = "head tracking comes with the engine"))]
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "head tracking comes with the engine")
+    )]
     AboveHead,
     /// The answers to the earlier members of the batch used up what a batch may return.
     LargeBatchAnswer,
@@ -120,46 +126,91 @@ impl Refusal<'_> {
                     KeyFault::Origin => ("the API key is locked to other origins", "key_origin"),
                 };
                 let status = match fault {
-                    KeyFault::Missing | KeyFault::Unknown | KeyFault::Conflict | KeyFault::Chain => S::UNAUTHORIZED,
+                    KeyFault::Missing
+                    | KeyFault::Unknown
+                    | KeyFault::Conflict
+                    | KeyFault::Chain => S::UNAUTHORIZED,
                     KeyFault::Origin => S::FORBIDDEN,
                 };
                 (status, -32001, text.into(), Some(reason))
             }
-            Self::Host => (S::FORBIDDEN, -32001, "host not allowed".into(), Some("host")),
-            Self::Origin => (S::FORBIDDEN, -32001, "origin not allowed".into(), Some("origin")),
+            Self::Host => (
+                S::FORBIDDEN,
+                -32001,
+                "host not allowed".into(),
+                Some("host"),
+            ),
+            Self::Origin => (
+                S::FORBIDDEN,
+                -32001,
+                "origin not allowed".into(),
+                Some("origin"),
+            ),
             Self::Route => (S::NOT_FOUND, -32001, "no such path".into(), Some("route")),
             Self::Chain => (S::NOT_FOUND, -32001, "no such chain".into(), Some("chain")),
-            Self::SlowBody => {
-                (S::REQUEST_TIMEOUT, -32600, "the request body came too slowly".into(), Some("slow_body"))
-            }
-            Self::LargeBody => {
-                (S::PAYLOAD_TOO_LARGE, -32600, "the request body is too large".into(), Some("large_body"))
-            }
-            Self::MediaType(text) => {
-                (S::UNSUPPORTED_MEDIA_TYPE, -32600, (*text).into(), Some("media_type"))
-            }
-            Self::Limit { .. } => {
-                (S::TOO_MANY_REQUESTS, -32005, "rate limit exceeded".into(), Some("limit"))
-            }
+            Self::SlowBody => (
+                S::REQUEST_TIMEOUT,
+                -32600,
+                "the request body came too slowly".into(),
+                Some("slow_body"),
+            ),
+            Self::LargeBody => (
+                S::PAYLOAD_TOO_LARGE,
+                -32600,
+                "the request body is too large".into(),
+                Some("large_body"),
+            ),
+            Self::MediaType(text) => (
+                S::UNSUPPORTED_MEDIA_TYPE,
+                -32600,
+                (*text).into(),
+                Some("media_type"),
+            ),
+            Self::Limit { .. } => (
+                S::TOO_MANY_REQUESTS,
+                -32005,
+                "rate limit exceeded".into(),
+                Some("limit"),
+            ),
             Self::Upstream(error) => return upstream(error),
-            Self::Budget => {
-                (S::OK, -32011, "all upstreams failed: retry budget exhausted".into(), Some("budget"))
-            }
+            Self::Budget => (
+                S::OK,
+                -32011,
+                "all upstreams failed: retry budget exhausted".into(),
+                Some("budget"),
+            ),
             Self::AboveHead => (S::OK, -32000, "header not found".into(), None),
-            Self::LargeBatchAnswer => (S::OK, -32003, "response too large".into(), Some("large_answer")),
+            Self::LargeBatchAnswer => (
+                S::OK,
+                -32003,
+                "response too large".into(),
+                Some("large_answer"),
+            ),
             Self::Internal => (S::OK, -32603, "internal error".into(), Some("internal")),
-            Self::Draining => {
-                (S::SERVICE_UNAVAILABLE, -32011, "the gateway is shutting down".into(), Some("draining"))
-            }
-            Self::Unconfigured => {
-                (S::SERVICE_UNAVAILABLE, -32011, "no chain is configured".into(), Some("unconfigured"))
-            }
+            Self::Draining => (
+                S::SERVICE_UNAVAILABLE,
+                -32011,
+                "the gateway is shutting down".into(),
+                Some("draining"),
+            ),
+            Self::Unconfigured => (
+                S::SERVICE_UNAVAILABLE,
+                -32011,
+                "no chain is configured".into(),
+                Some("unconfigured"),
+            ),
         };
         let retry_after = match self {
             Self::Limit { retry_after } => Some(*retry_after),
             _ => None,
         };
-        Wire { status, code, message, reason, retry_after }
+        Wire {
+            status,
+            code,
+            message,
+            reason,
+            retry_after,
+        }
     }
 }
 
@@ -173,7 +224,11 @@ impl Wire<'_> {
                 wait.as_millis()
             ),
         });
-        let error = RpcError { code: self.code, message: &self.message, data: data.as_deref() };
+        let error = RpcError {
+            code: self.code,
+            message: &self.message,
+            data: data.as_deref(),
+        };
         write_error(out, id, &error);
     }
 
@@ -185,26 +240,30 @@ impl Wire<'_> {
     }
 }
 
+/// Bytes of `{"jsonrpc":"2.0","id":` + `,"result":` + `}`.
+pub(crate) const RESULT_FRAME: usize = 33;
+/// Bytes of `{"jsonrpc":"2.0","id":` + `,"error":` + `}`.
+pub(crate) const ERROR_FRAME: usize = 32;
+
 /// Appends the answer to a call that an endpoint answered: the caller's id, the endpoint's bytes.
 pub(crate) fn write_answer(out: &mut Vec<u8>, id: Id<'_>, answer: &Answer) {
     match answer.payload() {
         Payload::Result(bytes) => {
-            out.reserve_exact(ENVELOPE + id.as_str().len() + bytes.len());
+            out.reserve(RESULT_FRAME + id.as_str().len() + bytes.len());
             write_result(out, id, bytes.as_bytes());
         }
-        Payload::Error(bytes) => {
-            out.reserve_exact(ENVELOPE + id.as_str().len() + bytes.len());
-            out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
-            out.extend_from_slice(id.as_str().as_bytes());
-            out.extend_from_slice(br#","error":"#);
-            out.extend_from_slice(bytes.as_bytes());
-            out.push(b'}');
-        }
+        Payload::Error(bytes) => write_raw_error(out, id, bytes),
     }
 }
 
-/// Bytes around id and result, rounded up.
-const ENVELOPE: usize = 40;
+fn write_raw_error(out: &mut Vec<u8>, id: Id<'_>, error: &str) {
+    out.reserve(ERROR_FRAME + id.as_str().len() + error.len());
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    out.extend_from_slice(id.as_str().as_bytes());
+    out.extend_from_slice(br#","error":"#);
+    out.extend_from_slice(error.as_bytes());
+    out.push(b'}');
+}
 
 fn upstream(error: &Error) -> Wire<'static> {
     let (code, message, reason): (_, Cow<'static, str>, _) = match error {
@@ -217,13 +276,25 @@ fn upstream(error: &Error) -> Wire<'static> {
             (-32011, text, "all_failed")
         }
         Error::DeadlineExceeded { .. } => (-32015, "deadline exceeded".into(), "deadline"),
-        Error::ChainMismatch { .. } => {
-            (-32011, "every upstream serves another chain".into(), "chain_mismatch")
-        }
-        Error::NoEndpoint => (-32011, "no upstream serves this method".into(), "none_eligible"),
+        Error::ChainMismatch { .. } => (
+            -32011,
+            "every upstream serves another chain".into(),
+            "chain_mismatch",
+        ),
+        Error::NoEndpoint => (
+            -32011,
+            "no upstream serves this method".into(),
+            "none_eligible",
+        ),
         Error::Closed => (-32011, "the pool is closed".into(), "closed"),
     };
-    Wire { status: StatusCode::OK, code, message, reason: Some(reason), retry_after: None }
+    Wire {
+        status: StatusCode::OK,
+        code,
+        message,
+        reason: Some(reason),
+        retry_after: None,
+    }
 }
 
 /// The cause of a failure in the order of usefulness to the caller, and its words.
@@ -265,120 +336,4 @@ fn clip(text: &str) -> &str {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{KeyFault, Refusal, upstream};
-    use highwater::{Attempt, Error, core::classify::Class};
-    use highwater_core::{
-        ChainId,
-        jsonrpc::{FaultKind, Id},
-    };
-    use std::{borrow::Cow, time::Duration};
-
-    fn all_failed(classes: &[Class]) -> Error {
-        let attempts = classes
-            .iter()
-            .map(|&class| Attempt { endpoint: "a".into(), class, detail: None })
-            .collect();
-        Error::AllEndpointsFailed { attempts }
-    }
-
-    // The whole error table, row by row.
-    // hardening B1, B3, B11, B12, B13, C6
-    #[test]
-    fn every_refusal_has_the_status_and_code_of_the_error_table() {
-        let no_endpoint = Error::NoEndpoint;
-        let mismatch = Error::ChainMismatch { expected: ChainId(1), found: vec![] };
-        let deadline = Error::DeadlineExceeded { attempts: vec![] };
-        let failed = all_failed(&[]);
-        let rows: &[(Refusal<'_>, u16, i32, &str, Option<&str>)] = &[
-            (Refusal::Fault(FaultKind::Parse), 200, -32700, "parse error", None),
-            (Refusal::Fault(FaultKind::TooDeep), 200, -32700, "parse error: nested too deeply", None),
-            (Refusal::Fault(FaultKind::EmptyBatch), 200, -32600, "empty batch", None),
-            (Refusal::Fault(FaultKind::BatchTooLarge), 200, -32600, "batch too large", None),
-            (Refusal::Fault(FaultKind::DuplicateMember), 200, -32600, "invalid request: duplicate member", None),
-            (Refusal::Fault(FaultKind::NotAnObject), 200, -32600, "invalid request: not an object", None),
-            (Refusal::Method("foo_bar"), 200, -32601, "the method foo_bar does not exist/is not available", None),
-            (Refusal::Notifications, 200, -32601, "notifications not supported", None),
-            (Refusal::Params, 200, -32602, "non-array args", None),
-            (Refusal::Key(KeyFault::Missing), 401, -32001, "an API key is required", Some("key_missing")),
-            (Refusal::Key(KeyFault::Unknown), 401, -32001, "the API key is not valid", Some("key_unknown")),
-            (Refusal::Key(KeyFault::Conflict), 401, -32001, "two different API keys in one request", Some("key_conflict")),
-            (Refusal::Key(KeyFault::Chain), 401, -32001, "the API key does not include this chain", Some("key_chain")),
-            (Refusal::Key(KeyFault::Origin), 403, -32001, "the API key is locked to other origins", Some("key_origin")),
-            (Refusal::Host, 403, -32001, "host not allowed", Some("host")),
-            (Refusal::Origin, 403, -32001, "origin not allowed", Some("origin")),
-            (Refusal::Route, 404, -32001, "no such path", Some("route")),
-            (Refusal::Chain, 404, -32001, "no such chain", Some("chain")),
-            (Refusal::SlowBody, 408, -32600, "the request body came too slowly", Some("slow_body")),
-            (Refusal::LargeBody, 413, -32600, "the request body is too large", Some("large_body")),
-            (Refusal::MediaType("forms are not accepted"), 415, -32600, "forms are not accepted", Some("media_type")),
-            (Refusal::Limit { retry_after: Duration::from_secs(1) }, 429, -32005, "rate limit exceeded", Some("limit")),
-            (Refusal::Upstream(Cow::Borrowed(&failed)), 200, -32011, "all upstreams failed", Some("all_failed")),
-            (Refusal::Upstream(Cow::Borrowed(&no_endpoint)), 200, -32011, "no upstream serves this method", Some("none_eligible")),
-            (Refusal::Upstream(Cow::Borrowed(&mismatch)), 200, -32011, "every upstream serves another chain", Some("chain_mismatch")),
-            (Refusal::Budget, 200, -32011, "all upstreams failed: retry budget exhausted", Some("budget")),
-            (Refusal::AboveHead, 200, -32000, "header not found", None),
-            (Refusal::Upstream(Cow::Borrowed(&deadline)), 200, -32015, "deadline exceeded", Some("deadline")),
-            (Refusal::LargeBatchAnswer, 200, -32003, "response too large", Some("large_answer")),
-            (Refusal::Internal, 200, -32603, "internal error", Some("internal")),
-            (Refusal::Draining, 503, -32011, "the gateway is shutting down", Some("draining")),
-            (Refusal::Unconfigured, 503, -32011, "no chain is configured", Some("unconfigured")),
-        ];
-        for (refusal, status, code, message, reason) in rows {
-            let wire = refusal.wire();
-            assert_eq!(wire.status.as_u16(), *status, "{refusal:?}");
-            assert_eq!(wire.code, *code, "{refusal:?}");
-            assert_eq!(wire.message, *message);
-            assert_eq!(wire.reason, *reason);
-            let mut out = Vec::new();
-            wire.write(&mut out, Id::NULL);
-            let value: serde_json::Value = serde_json::from_slice(&out).unwrap();
-            assert_eq!(value["jsonrpc"], "2.0");
-            assert!(value["id"].is_null() && value.get("result").is_none());
-            assert_eq!(value["error"]["code"], *code);
-            assert_eq!(value["error"]["message"], *message);
-            match reason {
-                Some(reason) => {
-                    assert_eq!(value["error"]["data"]["source"], "gateway");
-                    assert_eq!(value["error"]["data"]["reason"], *reason);
-                }
-                None => assert!(value["error"].get("data").is_none(), "as a node says it"),
-            }
-        }
-    }
-
-    #[test]
-    fn a_limit_says_when_to_come_back_zero_padded_and_in_milliseconds() {
-        for (wait, header) in [(1, "01"), (999, "01"), (1000, "01"), (1001, "02"), (65_000, "65"), (3_600_000, "3600")] {
-            let refusal = Refusal::Limit { retry_after: Duration::from_millis(wait) };
-            let wire = refusal.wire();
-            assert_eq!(wire.retry_after_header().as_deref(), Some(header));
-            let mut out = Vec::new();
-            wire.write(&mut out, Id::NULL);
-            let value: serde_json::Value = serde_json::from_slice(&out).unwrap();
-            assert_eq!(value["error"]["data"]["retryAfterMs"], wait);
-        }
-    }
-
-    #[test]
-    fn the_message_names_the_most_useful_cause_whatever_the_order() {
-        let cases: [(&[Class], &str); 5] = [
-            (&[Class::Timeout, Class::RateLimited], "all upstreams failed: limit reached"),
-            (&[Class::RateLimited, Class::Timeout], "all upstreams failed: limit reached"),
-            (&[Class::Behind, Class::BadGatewayHtml], "all upstreams failed: data not held"),
-            (&[Class::MethodUnsupported, Class::RateLimited], "all upstreams failed: method not available"),
-            (&[Class::Timeout], "all upstreams failed: timed out"),
-        ];
-        for (classes, message) in cases {
-            assert_eq!(upstream(&all_failed(classes)).message, message);
-        }
-    }
-
-    // hardening C15
-    #[test]
-    fn a_long_method_name_is_repeated_only_in_part() {
-        let name = "é".repeat(1000);
-        let refusal = Refusal::Method(&name);
-        assert!(refusal.wire().message.len() < 320);
-    }
-}
+mod tests;

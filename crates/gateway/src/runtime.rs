@@ -53,6 +53,7 @@ impl Gateway {
     ///
     /// # Errors
     /// It could not start; see [`ServeError::exit_code`].
+    #[expect(clippy::needless_pass_by_value, reason = "a gateway owns its settings")]
     pub fn serve(settings: Settings) -> Result<(), ServeError> {
         telemetry::init(&settings.log);
         let runtime = small_runtime()?;
@@ -96,7 +97,13 @@ impl Gateway {
             .map_err(|e| ServeError::Internal(e.to_string()))?;
         let lost = |_| ServeError::Internal("the control thread ended".into());
         let (addr, admin_addr) = started.await.map_err(lost)??;
-        Ok(Running { addr, admin_addr, commands, thread: Some(thread), done })
+        Ok(Running {
+            addr,
+            admin_addr,
+            commands,
+            thread: Some(thread),
+            done,
+        })
     }
 }
 
@@ -141,8 +148,13 @@ impl Started {
         startup::check_admin(&settings.admin)?;
         let shared = Arc::new(Shared::new(settings, startup::chains(settings)?));
         let listen = settings.server.listen;
-        let listeners = listener::bind_shared(listen, settings.server.workers.max(1))
-            .map_err(|source| ServeError::Listen { address: listen, source })?;
+        let listeners =
+            listener::bind_shared(listen, settings.server.workers.max(1)).map_err(|source| {
+                ServeError::Listen {
+                    address: listen,
+                    source,
+                }
+            })?;
         let address = listeners
             .first()
             .and_then(|first| first.local_addr().ok())
@@ -155,15 +167,32 @@ impl Started {
                 .and_then(TcpListener::from_std)
                 .map_err(failed)?;
             admin_address = Some(listener.local_addr().map_err(failed)?);
-            let state = Admin::new(Arc::clone(&shared), address.ip(), &settings.server, &settings.admin);
+            let state = Admin::new(
+                Arc::clone(&shared),
+                address.ip(),
+                &settings.server,
+                &settings.admin,
+            );
             admin = Some((Arc::new(state), listener));
         }
         startup::first_check(&shared, settings).await?;
-        Ok(Self { shared, address, admin_address, admin, listeners })
+        Ok(Self {
+            shared,
+            address,
+            admin_address,
+            admin,
+            listeners,
+        })
     }
 
     async fn run(self, orders: mpsc::Receiver<Command>) -> Result<(), ServeError> {
-        let Self { shared, address: _, admin_address: _, admin, listeners } = self;
+        let Self {
+            shared,
+            address: _,
+            admin_address: _,
+            admin,
+            listeners,
+        } = self;
         let workers = listeners
             .into_iter()
             .enumerate()
@@ -184,7 +213,10 @@ impl Started {
         if let Some(admin) = admin {
             admin.abort();
         }
-        let panicked = workers.into_iter().filter_map(|worker| worker.join().err()).count();
+        let panicked = workers
+            .into_iter()
+            .filter_map(|worker| worker.join().err())
+            .count();
         if panicked > 0 {
             return Err(ServeError::Internal("a worker thread panicked".into()));
         }
@@ -228,7 +260,10 @@ fn spawn_worker(
     shared: Arc<Shared>,
 ) -> Result<JoinHandle<()>, ServeError> {
     let failed = |e: std::io::Error| ServeError::Internal(e.to_string());
-    let runtime = Builder::new_current_thread().enable_all().build().map_err(failed)?;
+    let runtime = Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(failed)?;
     let work = move || {
         highwater::worker::enter(number);
         runtime.block_on(async {
@@ -241,7 +276,10 @@ fn spawn_worker(
         // Nothing is worth waiting for now; a compression on another thread must not hold us up.
         runtime.shutdown_background();
     };
-    thread::Builder::new().name(format!("highwater-{number}")).spawn(work).map_err(failed)
+    thread::Builder::new()
+        .name(format!("highwater-{number}"))
+        .spawn(work)
+        .map_err(failed)
 }
 
 fn small_runtime() -> Result<Runtime, ServeError> {

@@ -51,7 +51,10 @@ pub(crate) struct Shutdown {
 
 impl Default for Shutdown {
     fn default() -> Self {
-        Self { fast: AtomicU8::new(Phase::Serving as u8), phase: watch::Sender::new(Phase::Serving) }
+        Self {
+            fast: AtomicU8::new(Phase::Serving as u8),
+            phase: watch::Sender::new(Phase::Serving),
+        }
     }
 }
 

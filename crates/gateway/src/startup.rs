@@ -41,7 +41,9 @@ fn pool(chain: &ChainSettings, settings: &Settings) -> Result<Pool, highwater::C
     if let Some(id) = chain.id {
         builder = builder.chain(id);
     }
-    endpoints(chain).fold(builder, highwater::Builder::endpoint).build()
+    endpoints(chain)
+        .fold(builder, highwater::Builder::endpoint)
+        .build()
 }
 
 /// An admin listener that others can reach needs a token.
@@ -49,7 +51,8 @@ pub(crate) fn check_admin(admin: &AdminSettings) -> Result<(), ServeError> {
     match admin.listen {
         Some(address) if !address.ip().is_loopback() && admin.token.is_none() => {
             Err(ServeError::Configuration(
-                "[admin] listen is not on loopback: set [admin] token, or listen on 127.0.0.1".into(),
+                "[admin] listen is not on loopback: set [admin] token, or listen on 127.0.0.1"
+                    .into(),
             ))
         }
         Some(_) | None => Ok(()),
@@ -60,17 +63,25 @@ pub(crate) fn check_admin(admin: &AdminSettings) -> Result<(), ServeError> {
 /// where they disagree (exit code 69). Endpoints that do not answer are left for later, unless
 /// `require_ready`.
 pub(crate) async fn first_check(shared: &Shared, settings: &Settings) -> Result<(), ServeError> {
-    let checks = shared.chains.iter().map(|chain| chain.pool.check_all(FIRST_CHECK));
+    let checks = shared
+        .chains
+        .iter()
+        .map(|chain| chain.pool.check_all(FIRST_CHECK));
     let snapshots = join_all(checks).await;
     for ((chain, settings_of), snapshot) in
         shared.chains.iter().zip(&settings.chains).zip(&snapshots)
     {
         if let Some(found) = disagreement(settings_of, snapshot) {
-            return Err(ServeError::DifferentChains { chain: chain.name.to_string(), found });
+            return Err(ServeError::DifferentChains {
+                chain: chain.name.to_string(),
+                found,
+            });
         }
         if !chain.is_ready() {
             if settings.server.require_ready {
-                return Err(ServeError::NotReady { chain: chain.name.to_string() });
+                return Err(ServeError::NotReady {
+                    chain: chain.name.to_string(),
+                });
             }
             tracing::warn!(chain = &*chain.name, "no endpoint has answered yet");
         }
@@ -92,15 +103,20 @@ pub(crate) async fn first_check(shared: &Shared, settings: &Settings) -> Result<
 /// them is right.
 fn disagreement(settings: &ChainSettings, snapshot: &Snapshot) -> Option<String> {
     let expected = snapshot.chain?;
-    let stray = |endpoint: &highwater::EndpointSnapshot| matches!(endpoint.identity, Identity::Quarantined { .. });
+    let stray = |endpoint: &highwater::EndpointSnapshot| {
+        matches!(endpoint.identity, Identity::Quarantined { .. })
+    };
     if settings.id.is_some() || !snapshot.endpoints.iter().any(stray) {
         return None;
     }
-    let found = snapshot.endpoints.iter().filter_map(|endpoint| match endpoint.identity {
-        Identity::Verified => Some(format!("{} ({expected})", endpoint.label)),
-        Identity::Quarantined { found } => Some(format!("{} ({found})", endpoint.label)),
-        Identity::Unchecked => None,
-    });
+    let found = snapshot
+        .endpoints
+        .iter()
+        .filter_map(|endpoint| match endpoint.identity {
+            Identity::Verified => Some(format!("{} ({expected})", endpoint.label)),
+            Identity::Quarantined { found } => Some(format!("{} ({found})", endpoint.label)),
+            Identity::Unchecked => None,
+        });
     Some(found.collect::<Vec<_>>().join(", "))
 }
 

@@ -56,18 +56,25 @@ impl Chain {
     /// Whether some endpoint may be used: proven to be on this chain, or, where the check is off,
     /// not proven to be elsewhere. No I/O (hardening H18).
     pub(crate) fn is_ready(&self) -> bool {
-        self.pool.snapshot().endpoints.iter().any(|endpoint| match endpoint.identity {
-            Identity::Verified => true,
-            Identity::Unchecked => !self.verified,
-            Identity::Quarantined { .. } => false,
-        })
+        self.pool
+            .snapshot()
+            .endpoints
+            .iter()
+            .any(|endpoint| match endpoint.identity {
+                Identity::Verified => true,
+                Identity::Unchecked => !self.verified,
+                Identity::Quarantined { .. } => false,
+            })
     }
 }
 
 impl Shared {
     pub(crate) fn new(settings: &Settings, chains: Vec<Chain>) -> Self {
         let server = settings.server.clone();
-        let named = settings.chains.iter().map(|c| (c.name.as_str(), c.aliases.as_slice()));
+        let named = settings
+            .chains
+            .iter()
+            .map(|c| (c.name.as_str(), c.aliases.as_slice()));
         let routes = Routes::new(named);
         let key_origins = settings.keys.iter().flat_map(|key| &key.origins);
         Self {
@@ -103,5 +110,8 @@ pub(crate) fn host_rule(own: IpAddr, server: &ServerSettings) -> HostRule {
 
 /// The endpoints of a chain as the pool takes them.
 pub(crate) fn endpoints(chain: &ChainSettings) -> impl Iterator<Item = Endpoint> {
-    chain.endpoints.iter().map(|e| Endpoint::url(e.url.clone()).label(e.label.clone()))
+    chain
+        .endpoints
+        .iter()
+        .map(|e| Endpoint::url(e.url.clone()).label(e.label.clone()))
 }

@@ -2,7 +2,11 @@
 
 pub mod call;
 pub mod chain;
+pub mod checker;
+pub mod history;
 pub mod node;
 pub mod rng;
+pub mod scenario;
 #[cfg(feature = "sockets")]
 pub mod sockets;
+pub mod world;

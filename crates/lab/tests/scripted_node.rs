@@ -375,3 +375,16 @@ async fn reads_chunked_and_pipelined_requests() {
     let get = fresh(&node, b"GET / HTTP/1.1\r\n\r\n").await;
     assert!(get.starts_with(b"HTTP/1.1 405"));
 }
+
+#[tokio::test]
+async fn ignores_a_connection_until_it_stops() {
+    let node = ScriptedNode::start().await;
+    node.fail_all_connections(ConnectionFault::Ignore);
+    let mut stream = TcpStream::connect(node.addr()).await.unwrap();
+    stream.write_all(&call("eth_chainId")).await.unwrap();
+    node.record().wait_for_open_connections(1).await;
+    assert_eq!(node.record().total(), 0);
+    node.stop().await;
+    let mut byte = [0; 1];
+    assert_eq!(stream.read(&mut byte).await.unwrap_or(0), 0);
+}

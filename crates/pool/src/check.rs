@@ -6,7 +6,7 @@
 //! starts a new one, so one hung socket does not hold up everybody.
 
 use crate::{
-    judge::{Judged, Shown, judge, judge_failure},
+    judge::{Judged, Question, Shown, judge, judge_failure, of_class},
     pool::{Inner, Node},
 };
 use bytes::Bytes;
@@ -24,7 +24,7 @@ use parking_lot::Mutex;
 use std::{sync::Arc, time::Duration};
 
 /// What a check found, or why it told nothing.
-type Found = Result<ChainId, Verdict>;
+type Found = Result<ChainId, Box<Verdict>>;
 type Flight = Shared<BoxFuture<'static, Found>>;
 
 /// The check of one endpoint that is under way, if any.
@@ -76,7 +76,7 @@ pub(crate) async fn check(
     });
     let Ok(found) = tokio::time::timeout(timeout, flight.clone()).await else {
         node.checking.leave(&flight);
-        return Some(told_nothing(Class::Timeout, Some("timeout")));
+        return Some(of_class(Class::Timeout, Some("timeout")));
     };
     match found {
         Ok(chain) => {
@@ -85,16 +85,21 @@ pub(crate) async fn check(
         }
         Err(verdict) => {
             tracing::debug!(endpoint = %node.label, class = ?verdict.class, "chain check told nothing");
-            Some(verdict)
+            Some(*verdict)
         }
     }
 }
 
 async fn ask(node: Arc<Node>, id: u64, timeout: Duration) -> Found {
     let mut message = Vec::new();
-    write_request(&mut message, id, "eth_chainId", Params::Array("[]"));
+    let question = Question {
+        id,
+        method: "eth_chainId",
+        params: Params::Array("[]"),
+    };
+    write_request(&mut message, id, question.method, question.params);
     let judged = match node.wired.send(Bytes::from(message), timeout).await {
-        Ok(raw) => judge(raw, id, &node.scrubber),
+        Ok(raw) => judge(raw, question, &node.scrubber),
         Err(error) => judge_failure(error),
     };
     read(judged)
@@ -104,17 +109,20 @@ async fn ask(node: Arc<Node>, id: u64, timeout: Duration) -> Found {
 /// "ask again", never "another chain".
 fn read(judged: Judged) -> Found {
     let shown = match (judged.settled, judged.shown) {
-        (Settled::Failed { verdict, .. }, _) => return Err(verdict),
+        (Settled::Failed { verdict, .. }, _) => return Err(Box::new(verdict)),
         (Settled::Answer, Some(shown)) if !shown.is_error => shown,
-        (Settled::Answer, _) => return Err(told_nothing(Class::Internal, Some("error"))),
+        (Settled::Answer, _) => return Err(Box::new(of_class(Class::Internal, Some("error")))),
     };
     match chain_id(&shown) {
-        Some(0) => Err(told_nothing(Class::Syncing, Some("zero"))),
+        Some(0) => Err(Box::new(of_class(Class::Syncing, Some("zero")))),
         Some(id) => Ok(ChainId(id)),
         None if &shown.body[shown.span.clone()] == b"null" => {
-            Err(told_nothing(Class::Syncing, Some("null")))
+            Err(Box::new(of_class(Class::Syncing, Some("null"))))
         }
-        None => Err(told_nothing(Class::MalformedEnvelope, Some("chain_id"))),
+        None => Err(Box::new(of_class(
+            Class::MalformedEnvelope,
+            Some("chain_id"),
+        ))),
     }
 }
 
@@ -126,16 +134,4 @@ fn chain_id(shown: &Shown) -> Option<u64> {
         return None;
     }
     u64::from_str_radix(digits, 16).ok()
-}
-
-const fn told_nothing(class: Class, subclass: Option<&'static str>) -> Verdict {
-    Verdict {
-        class,
-        subclass,
-        retry_other_endpoint: true,
-        counts_against_endpoint: true,
-        retry_after: None,
-        suggested_range: None,
-        fingerprint: None,
-    }
 }

@@ -7,7 +7,7 @@
 use crate::{
     Answer, Attempt, CallOptions, Error, Request,
     check::check,
-    judge::{Judged, Shown, judge, judge_failure},
+    judge::{Judged, Question, Shown, judge, judge_failure},
     pool::Inner,
 };
 use bytes::Bytes;
@@ -37,9 +37,14 @@ pub(crate) async fn drive(
         deadline: now.mono + options.deadline.unwrap_or(inner.deadline).min(FAR),
         attempt_timeout: options.timeout.unwrap_or(inner.timeout),
     };
-    let id = inner.next_id();
+    let Request { method, params, .. } = request;
+    let question = Question {
+        id: inner.next_id(),
+        method,
+        params,
+    };
     let mut message = Vec::new();
-    write_request(&mut message, id, request.method, request.params);
+    write_request(&mut message, question.id, method, params);
     let message = Bytes::from(message);
     let mut machine = Machine::new(plan);
     let mut kept: SmallVec<[(AttemptId, EndpointId, Shown); 1]> = SmallVec::new();
@@ -57,7 +62,7 @@ pub(crate) async fn drive(
                 timeout,
             } => {
                 let Judged { settled, shown } =
-                    send(inner, endpoint, id, message.clone(), timeout).await;
+                    send(inner, endpoint, question, message.clone(), timeout).await;
                 kept.extend(shown.map(|shown| (attempt, endpoint, shown)));
                 machine.on_settled(attempt, &settled);
                 if let Settled::Failed { verdict, .. } = &settled {
@@ -79,13 +84,13 @@ pub(crate) async fn drive(
 async fn send(
     inner: &Inner,
     endpoint: EndpointId,
-    id: u64,
+    question: Question<'_>,
     message: Bytes,
     timeout: Duration,
 ) -> Judged {
     let node = inner.node(endpoint);
     match node.wired.send(message, timeout).await {
-        Ok(raw) => judge(raw, id, &node.scrubber),
+        Ok(raw) => judge(raw, question, &node.scrubber),
         Err(error) => judge_failure(error),
     }
 }

@@ -1,9 +1,9 @@
 //! What came back from one attempt, judged: the one place between bytes and decisions.
 //!
-//! A well-formed result ends the call, whatever the HTTP status (G-2). A well-formed error ends it
-//! too, unless its status or code says that this endpoint refuses or is overloaded; then another one
-//! is asked, and the error is kept in case nothing better comes. Everything else is a bad
-//! answer. The HTTP status is never shown to the caller.
+//! A well-formed result ends the call, whatever the HTTP status (G-2), unless it hides a failure of
+//! the node. Everything else is put to the classifier. An error that every endpoint would
+//! repeat is the chain's answer and ends the call too; others send it on to the next endpoint, and
+//! the error is kept in case nothing better comes. The HTTP status is never shown.
 //!
 //! An error that is shown is made legal where it was not (hardening E8), and credentials of the
 //! endpoint's URL that it repeats are masked (R-2, hardening C4). Results are never touched.
@@ -12,14 +12,21 @@ use crate::{
     secret::Scrubber,
     upstream::{RawReply, SendError, SendErrorKind},
 };
-use ::http::{HeaderMap, header};
 use bytes::Bytes;
 use highwater_core::{
     call::{Delivery, Settled},
-    classify::{Class, Verdict},
-    jsonrpc::{self, BadReply, Id, Reply, ReplyError},
+    classify::{self, Class, Evidence, Verdict},
+    jsonrpc::{self, Id, Params, Reply, ReplyError},
 };
-use std::{ops::Range, time::Duration};
+use std::{ops::Range, time::SystemTime};
+
+/// What was asked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Question<'a> {
+    pub(crate) id: u64,
+    pub(crate) method: &'a str,
+    pub(crate) params: Params<'a>,
+}
 
 /// How an attempt ended, and what of it can be shown.
 #[derive(Debug)]
@@ -37,45 +44,49 @@ pub(crate) struct Shown {
     pub(crate) is_error: bool,
 }
 
-/// Judges the answer to the request that was sent with the id `id`.
-pub(crate) fn judge(raw: RawReply, id: u64, scrubber: &Scrubber) -> Judged {
-    let RawReply {
-        status,
-        headers,
-        body,
-    } = raw;
-    match jsonrpc::parse_reply(&body, id) {
+/// Judges the answer to a question.
+pub(crate) fn judge(raw: RawReply, question: Question<'_>, scrubber: &Scrubber) -> Judged {
+    match jsonrpc::parse_reply(&raw.body, question.id) {
         Ok(Reply::Result(result)) => {
-            let span = span(&body, result);
-            let shown = Shown {
-                body,
-                span,
-                is_error: false,
+            let hidden = if classify::may_hide(question.method) {
+                classify::classify_result(question.method, result)
+            } else {
+                None
             };
-            Judged {
-                settled: Settled::Answer,
-                shown: Some(shown),
+            let span = span(&raw.body, result);
+            match hidden {
+                None => {
+                    let shown = Shown {
+                        body: raw.body,
+                        span,
+                        is_error: false,
+                    };
+                    Judged {
+                        settled: Settled::Answer,
+                        shown: Some(shown),
+                    }
+                }
+                Some(verdict) => {
+                    let shown = Shown {
+                        body: raw.body,
+                        span,
+                        is_error: false,
+                    };
+                    settle(verdict, Delivery::Answered, Some(shown))
+                }
             }
         }
         Ok(Reply::Error(error)) => {
-            let refusal = refusal(status, error.code);
-            let shown = show(&body, &error, scrubber);
-            let settled = match refusal {
-                None => Settled::Answer,
-                Some(class) => failed(class, None, delivery(status), &headers, true),
-            };
-            Judged {
-                settled,
-                shown: Some(shown),
-            }
+            let verdict = verdict(&raw, question);
+            let delivery = delivery(raw.status, Some(verdict.class));
+            let shown = show(&raw.body, &error, scrubber);
+            settle(verdict, delivery, Some(shown))
         }
-        Err(bad) => {
-            let (class, subclass) = bad_answer(status, &headers, &body, bad);
-            let settled = failed(class, subclass, delivery(status), &headers, false);
-            Judged {
-                settled,
-                shown: None,
-            }
+        Err(_) => {
+            let mut verdict = verdict(&raw, question);
+            // What is no JSON-RPC answer cannot end the call, whatever its words say.
+            verdict.retry_other_endpoint = true;
+            settle(verdict, delivery(raw.status, None), None)
         }
     }
 }
@@ -91,120 +102,67 @@ pub(crate) fn judge_failure(error: SendError) -> Judged {
         SendErrorKind::TooLarge => Class::PayloadTooLarge,
         SendErrorKind::Protocol => Class::MalformedEnvelope,
     };
-    let subclass = Some(error.kind.word());
-    let settled = failed(class, subclass, error.delivery, &HeaderMap::new(), false);
-    Judged {
-        settled,
-        shown: None,
-    }
+    settle(
+        of_class(class, Some(error.kind.word())),
+        error.delivery,
+        None,
+    )
 }
 
-fn failed(
-    class: Class,
-    subclass: Option<&'static str>,
-    delivery: Delivery,
-    headers: &HeaderMap,
-    showable: bool,
-) -> Settled {
-    let verdict = Verdict {
+/// A verdict with the usual consequences of its class.
+pub(crate) const fn of_class(class: Class, subclass: Option<&'static str>) -> Verdict {
+    let (retry_other_endpoint, counts_against_endpoint) = class.usual_flags();
+    Verdict {
         class,
         subclass,
-        retry_other_endpoint: true,
-        counts_against_endpoint: class != Class::PayloadTooLarge,
-        retry_after: retry_after(headers),
+        retry_other_endpoint,
+        counts_against_endpoint,
+        retry_after: None,
         suggested_range: None,
         fingerprint: None,
+    }
+}
+
+fn settle(verdict: Verdict, delivery: Delivery, shown: Option<Shown>) -> Judged {
+    let settled = if shown.is_some() && !verdict.retry_other_endpoint {
+        Settled::Answer
+    } else {
+        Settled::Failed {
+            verdict,
+            delivery,
+            showable: shown.is_some(),
+        }
     };
-    Settled::Failed {
-        verdict,
-        delivery,
-        showable,
-    }
+    Judged { settled, shown }
 }
 
-/// Why a well-formed error is this endpoint's refusal rather than the chain's answer.
-const fn refusal(status: u16, code: Option<i64>) -> Option<Class> {
-    if let Some(class) = status_class(status) {
-        return Some(class);
-    }
-    match code {
-        Some(-32005 | 429) => Some(Class::RateLimited),
-        _ => None,
-    }
+#[cold]
+fn verdict(raw: &RawReply, question: Question<'_>) -> Verdict {
+    let headers = |name: &str| raw.headers.get(name)?.to_str().ok();
+    let evidence = Evidence {
+        params: match question.params {
+            Params::Absent | Params::Null => "",
+            Params::Array(raw) | Params::Object(raw) | Params::Scalar(raw) => raw,
+        },
+        request_id: question.id,
+        headers: &headers,
+        wall: SystemTime::now(),
+        ..Evidence::new(question.method, raw.status, &raw.body)
+    };
+    // The classifier tolerates no more than the reply parser does; were it to, the parser's word
+    // counts.
+    classify::classify(&evidence).unwrap_or_else(|| of_class(Class::MalformedEnvelope, None))
 }
 
-const fn status_class(status: u16) -> Option<Class> {
-    match status {
-        401 | 403 | 407 => Some(Class::Unauthorized),
-        402 => Some(Class::QuotaExhausted),
-        408 | 504 => Some(Class::Timeout),
-        429 => Some(Class::RateLimited),
-        503 => Some(Class::Overloaded),
-        500..=599 => Some(Class::Internal),
-        _ => None,
-    }
-}
-
-/// Statuses with which something in front of the node turned the request away (R-36, semantics
-/// §5.1) prove that it did not reach the node.
-const fn delivery(status: u16) -> Delivery {
-    match status {
-        401 | 402 | 403 | 407 | 429 => Delivery::NotSent,
+/// Statuses with which something in front of the node turned the request away, and the node's word
+/// that it has no such method, prove that the request had no effect (R-36, semantics §5.1).
+const fn delivery(status: u16, worded: Option<Class>) -> Delivery {
+    match (status, worded) {
+        (401 | 403 | 429, _) | (_, Some(Class::MethodUnsupported | Class::MethodBlocked)) => {
+            Delivery::NotSent
+        }
         _ => Delivery::Answered,
     }
-}
-
-fn bad_answer(
-    status: u16,
-    headers: &HeaderMap,
-    body: &[u8],
-    bad: BadReply,
-) -> (Class, Option<&'static str>) {
-    match status {
-        300..=399 => return (Class::MalformedEnvelope, Some("redirect")),
-        413 => return (Class::PayloadTooLarge, Some("request")),
-        401 | 402 | 403 | 407 | 408 | 429 | 503 | 504 => {
-            if let Some(class) = status_class(status) {
-                return (class, Some("status"));
-            }
-        }
-        _ => {}
-    }
-    let is_html = headers.get(header::CONTENT_TYPE).is_some_and(|value| {
-        value
-            .as_bytes()
-            .to_ascii_lowercase()
-            .starts_with(b"text/html")
-    });
-    if is_html || body.trim_ascii_start().first() == Some(&b'<') {
-        return (Class::BadGatewayHtml, Some("html"));
-    }
-    if body.trim_ascii().is_empty() {
-        return (Class::MalformedEnvelope, Some("empty"));
-    }
-    match bad {
-        BadReply::NotJson => match status_class(status) {
-            Some(class) => (class, Some("text")),
-            None => (Class::MalformedEnvelope, Some("not_json")),
-        },
-        BadReply::WrongId | BadReply::MissingId => (Class::MalformedEnvelope, Some("id")),
-        BadReply::TooDeep
-        | BadReply::NotAReply
-        | BadReply::DuplicateMember
-        | BadReply::Version
-        | BadReply::Both
-        | BadReply::Neither
-        | BadReply::ErrorShape
-        | BadReply::NotABatch
-        | BadReply::Missing
-        | BadReply::Repeated => (Class::MalformedEnvelope, Some("envelope")),
-    }
-}
-
-/// The wait in seconds that the answer states.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let value = headers.get(header::RETRY_AFTER)?.to_str().ok()?;
-    value.trim().parse().ok().map(Duration::from_secs)
 }
 
 /// The part of `body` that `part` is.

@@ -206,11 +206,11 @@ mod tests {
     fn refuses_what_is_no_http_url_without_repeating_it() {
         let key = "SECRETKEY12345";
         for text in [
-            format!("{key}"),
+            key.to_owned(),
             format!("wss://node.example/{key}"),
             format!("ftp://node.example/{key}"),
             format!("file:///{key}"),
-            format!("http://"),
+            "http://".to_owned(),
             format!("http:///?{key}"),
             format!("http://node.example:99999/{key}"),
             format!("http://node.example:0/{key}"),

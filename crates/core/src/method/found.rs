@@ -246,6 +246,16 @@ fn slots(row: &'static Descriptor, text: &str) -> Option<SmallVec<[Slot; 3]>> {
         at: elements.last().map_or(open + 1, |element| element.end),
         empty: elements.is_empty(),
     };
+    // All keys of a row are in one object (the build checks it), so its members are read once.
+    let object = row
+        .block_params
+        .iter()
+        .find(|path| path.key.is_some())
+        .and_then(|path| elements.get(usize::from(path.index)));
+    let members: SmallVec<[(Span, Span); 8]> = object
+        .filter(|object| text.as_bytes().get(object.start) == Some(&b'{'))
+        .map(|object| Members::new(text.as_bytes(), object.start).collect())
+        .unwrap_or_default();
     let mut slots = SmallVec::new();
     for path in row.block_params {
         let mut path = *path;
@@ -254,7 +264,7 @@ fn slots(row: &'static Descriptor, text: &str) -> Option<SmallVec<[Slot; 3]>> {
         }
         let element = elements.get(usize::from(path.index));
         slots.push(match (path.key, element) {
-            (Some(key), Some(parent)) => member(path, key, text, parent)?,
+            (Some(key), Some(parent)) => member(path, key, text, parent, &members)?,
             (Some(_), None) => omitted(path, end.at, None),
             (None, Some(value)) => filled(path, text, value, Objects::Allowed)?,
             (None, None) => {
@@ -290,7 +300,13 @@ fn omitted(path: BlockPath, at: usize, gap: Option<Gap>) -> Slot {
 }
 
 /// The member of an object; `None` where the name is there twice or in another spelling.
-fn member(path: BlockPath, key: &'static str, text: &str, parent: &Span) -> Option<Slot> {
+fn member(
+    path: BlockPath,
+    key: &'static str,
+    text: &str,
+    parent: &Span,
+    members: &[(Span, Span)],
+) -> Option<Slot> {
     if text.get(parent.clone()) == Some("null") {
         return Some(omitted(path, parent.end, None));
     }
@@ -298,28 +314,26 @@ fn member(path: BlockPath, key: &'static str, text: &str, parent: &Span) -> Opti
         return None;
     }
     let mut found = None;
-    let mut gap = Gap {
-        at: parent.start + 1,
-        empty: true,
-    };
-    for (name, value) in Members::new(text.as_bytes(), parent.start) {
-        gap = Gap {
-            at: value.end,
-            empty: false,
-        };
-        if scan::name(text, &name) == key {
+    for (name, value) in members {
+        if scan::name(text, name) == key {
             if found.replace(value).is_some() {
                 return None;
             }
-        } else if !is_other(text, &name, key) {
+        } else if !is_other(text, name, key) {
             return None;
         }
     }
     let Some(value) = found else {
+        let gap = Gap {
+            at: members
+                .last()
+                .map_or(parent.start + 1, |(_, value)| value.end),
+            empty: members.is_empty(),
+        };
         let fillable = key != BLOCK_HASH;
         return Some(omitted(path, gap.at, fillable.then_some(gap)));
     };
-    let slot = filled(path, text, &value, Objects::Refused)?;
+    let slot = filled(path, text, value, Objects::Refused)?;
     let is_hash = matches!(slot.block, Block::Hash(_));
     let fits = match slot.block {
         Block::Null | Block::Omitted => true,
@@ -335,6 +349,10 @@ fn member(path: BlockPath, key: &'static str, text: &str, parent: &Span) -> Opti
 /// case and the two letters beyond ASCII that fold to ASCII ones.
 fn is_other(text: &str, name: &Span, key: &str) -> bool {
     let written = scan::name(text, name);
+    // No escape and no folding letter can make a name shorter in bytes than it reads.
+    if written.len() < key.len() {
+        return true;
+    }
     if written.is_ascii() && !written.contains('\\') {
         return !written.eq_ignore_ascii_case(key);
     }

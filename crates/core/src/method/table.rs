@@ -36,6 +36,10 @@ pub fn lookup(method: &str) -> &'static Descriptor {
 #[must_use]
 pub fn lookup_folded(method: &str) -> (&'static Descriptor, bool) {
     let name = method.as_bytes();
+    // No two rows differ in case only (the build checks it), so this is the folded answer too.
+    if let Some(row) = exact(name, |row, name| row == name) {
+        return (&ROWS[row], true);
+    }
     let row = find(name, <[u8]>::eq_ignore_ascii_case);
     (row, std::ptr::eq(row, lookup(method)))
 }

@@ -100,14 +100,22 @@ async fn within(
     timeout: Duration,
     reading: impl Future<Output = Result<Bytes, BodyFault>>,
 ) -> Result<Bytes, BodyFault> {
-    tokio::time::timeout(timeout, reading).await.unwrap_or(Err(BodyFault::Slow))
+    tokio::time::timeout(timeout, reading)
+        .await
+        .unwrap_or(Err(BodyFault::Slow))
 }
 
-async fn collect(mut body: Incoming, first: Option<Bytes>, limit: usize) -> Result<Bytes, BodyFault> {
+async fn collect(
+    mut body: Incoming,
+    first: Option<Bytes>,
+    limit: usize,
+) -> Result<Bytes, BodyFault> {
     let mut first = first;
     let mut all = BytesMut::new();
     while let Some(frame) = body.frame().await {
-        let Ok(data) = frame.map_err(|_| BodyFault::Gone)?.into_data() else { continue };
+        let Ok(data) = frame.map_err(|_| BodyFault::Gone)?.into_data() else {
+            continue;
+        };
         let so_far = first.as_ref().map_or(all.len(), Bytes::len);
         if so_far + data.len() > limit {
             return Err(BodyFault::Large);
@@ -186,7 +194,7 @@ mod tests {
     // hardening B2
     #[test]
     fn a_bomb_is_refused_by_its_ratio_long_before_the_limit() {
-        let packed = gzip(&vec![b' '; 10_000_000]);
+        let packed = gzip(&vec![b' '; 2_000_000]);
         assert!(packed.len() < 100_000);
         assert_eq!(inflate(&packed, usize::MAX), Err(BodyFault::Large));
     }
@@ -212,7 +220,13 @@ mod tests {
         assert_eq!(of(&[]), Some(Coding::Identity));
         assert_eq!(of(&["GZIP"]), Some(Coding::Gzip));
         assert_eq!(of(&["identity"]), Some(Coding::Identity));
-        for refused in [&["br"][..], &["zstd"], &["deflate"], &["gzip, gzip"], &["gzip", "gzip"]] {
+        for refused in [
+            &["br"][..],
+            &["zstd"],
+            &["deflate"],
+            &["gzip, gzip"],
+            &["gzip", "gzip"],
+        ] {
             assert_eq!(of(refused), None, "{refused:?}");
         }
     }

@@ -14,7 +14,11 @@ use super::{
     http::{Peer, serve},
     io::{Signs, Socket},
 };
-use crate::{load::{Gauge, Permit}, shutdown::Phase, state::Shared};
+use crate::{
+    load::{Gauge, Permit},
+    shutdown::Phase,
+    state::Shared,
+};
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
 use std::{
@@ -23,7 +27,10 @@ use std::{
     task::Poll,
     time::Duration,
 };
-use tokio::{net::TcpStream, time::{Instant, sleep}};
+use tokio::{
+    net::TcpStream,
+    time::{Instant, sleep},
+};
 
 /// Longest head, request line included.
 const MAX_HEAD: usize = 64 * 1024;
@@ -36,7 +43,10 @@ const STALL: Duration = Duration::from_secs(30);
 pub(crate) fn builder() -> http1::Builder {
     let mut builder = http1::Builder::new();
     // At most 100 headers is the default, and setting it would cost an allocation per request.
-    builder.max_header_size(MAX_HEAD).header_read_timeout(None).half_close(false);
+    builder
+        .max_header_size(MAX_HEAD)
+        .header_read_timeout(None)
+        .half_close(false);
     builder
 }
 
@@ -55,14 +65,22 @@ pub(crate) async fn run(builder: http1::Builder, stream: TcpStream, place: Permi
     // Answers are written whole; waiting to fill a packet only delays them.
     let _ = stream.set_nodelay(true);
     let signs = Arc::new(Signs::default());
-    let peer = Arc::new(Peer { shared: Arc::clone(&shared), signs: Arc::clone(&signs) });
+    let peer = Arc::new(Peer {
+        shared: Arc::clone(&shared),
+        signs: Arc::clone(&signs),
+    });
     let socket = TokioIo::new(Socket::new(stream, Arc::clone(&signs)));
     let service = service_fn(move |request| serve(Arc::clone(&peer), request));
     let mut connection = pin!(builder.serve_connection(socket, service));
     let mut ending = pin!(shared.shutdown.wait_for(Phase::Ending));
     let tick = (shared.server.header_timeout / 2).max(Duration::from_millis(1));
     let idle = IDLE.max(shared.server.deadline.saturating_mul(2));
-    let mut watchdog = Watchdog { signs: &signs, seen: Seen::default(), tick, idle };
+    let mut watchdog = Watchdog {
+        signs: &signs,
+        seen: Seen::default(),
+        tick,
+        idle,
+    };
     let mut sleep = pin!(sleep(tick));
     let mut registered = false;
     let mut told = false;
@@ -119,13 +137,21 @@ impl Watchdog<'_> {
         let (signs, seen) = (self.signs, &mut self.seen);
         let head = signs.head.load(Relaxed);
         if signs.in_head.load(Relaxed) {
-            seen.in_head = if head == seen.head { seen.in_head + 1 } else { 1 };
+            seen.in_head = if head == seen.head {
+                seen.in_head + 1
+            } else {
+                1
+            };
         } else {
             seen.in_head = 0;
         }
         seen.head = head;
         let activity = signs.activity.load(Relaxed);
-        seen.still = if activity == seen.activity { seen.still + 1 } else { 0 };
+        seen.still = if activity == seen.activity {
+            seen.still + 1
+        } else {
+            0
+        };
         seen.activity = activity;
         let still = self.tick.saturating_mul(seen.still);
         let stalled = signs.write_blocked.load(Relaxed) && still >= STALL;

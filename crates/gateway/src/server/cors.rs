@@ -55,7 +55,12 @@ pub(crate) enum Origin {
 
 impl Origins {
     pub(crate) fn new<'a>(origins: impl IntoIterator<Item = &'a String>) -> Self {
-        Self(origins.into_iter().map(|origin| normal(origin).into()).collect())
+        Self(
+            origins
+                .into_iter()
+                .map(|origin| normal(origin).into())
+                .collect(),
+        )
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -63,17 +68,24 @@ impl Origins {
     }
 
     pub(crate) fn contains(&self, origin: &HeaderValue) -> bool {
-        let Ok(text) = origin.to_str() else { return false };
+        let Ok(text) = origin.to_str() else {
+            return false;
+        };
         self.has(&normal(text), text)
     }
 
     fn has(&self, normal: &str, written: &str) -> bool {
-        self.0.iter().any(|o| **o == *normal || (**o == *"*" && written != "null"))
+        self.0
+            .iter()
+            .any(|o| **o == *normal || (**o == *"*" && written != "null"))
     }
 }
 
 impl OriginRule {
-    pub(crate) fn new<'a>(server: &'a [String], keys: impl IntoIterator<Item = &'a String>) -> Self {
+    pub(crate) fn new<'a>(
+        server: &'a [String],
+        keys: impl IntoIterator<Item = &'a String>,
+    ) -> Self {
         Self {
             any: server.iter().any(|origin| origin == "*"),
             server: Origins::new(server),
@@ -84,7 +96,9 @@ impl OriginRule {
     /// Reads the `Origin` of a request. `Err` means 403.
     pub(crate) fn check(&self, headers: &HeaderMap) -> Result<Origin, ()> {
         let mut all = headers.get_all(ORIGIN).iter();
-        let Some(value) = all.next() else { return Ok(Origin::None) };
+        let Some(value) = all.next() else {
+            return Ok(Origin::None);
+        };
         if all.next().is_some() {
             return Err(());
         }
@@ -92,7 +106,10 @@ impl OriginRule {
         let normal = normal(text);
         let everybody = self.server.has(&normal, text);
         if everybody || self.keys.has(&normal, text) {
-            Ok(Origin::Accepted { value: value.clone(), everybody })
+            Ok(Origin::Accepted {
+                value: value.clone(),
+                everybody,
+            })
         } else {
             Err(())
         }
@@ -100,7 +117,9 @@ impl OriginRule {
 
     /// Adds what a browser needs to let its page read an answer.
     pub(crate) fn answer(&self, origin: &Origin, headers: &mut HeaderMap) {
-        let Origin::Accepted { value, everybody } = origin else { return };
+        let Origin::Accepted { value, everybody } = origin else {
+            return;
+        };
         let allow = if self.any && *everybody && value != "null" {
             HeaderValue::from_static("*")
         } else {
@@ -114,7 +133,9 @@ impl OriginRule {
     /// Adds the answer to a preflight.
     pub(crate) fn preflight(&self, origin: &Origin, asked: &HeaderMap, headers: &mut HeaderMap) {
         headers.insert(VARY, VARY_ORIGIN);
-        let Origin::Accepted { .. } = origin else { return };
+        let Origin::Accepted { .. } = origin else {
+            return;
+        };
         self.answer(origin, headers);
         headers.insert(ACCESS_CONTROL_ALLOW_METHODS, METHODS);
         let allow = asked
@@ -169,14 +190,32 @@ mod tests {
     // hardening A3, A4
     #[test]
     fn compares_origins_by_case_and_default_port_but_nothing_else() {
-        let rule = rule(&["https://App.example.com", "http://localhost:3000"], &["https://k.test"]);
-        for origin in ["https://app.example.com", "HTTPS://APP.EXAMPLE.COM", "https://app.example.com:443", "http://localhost:3000"] {
+        let rule = rule(
+            &["https://App.example.com", "http://localhost:3000"],
+            &["https://k.test"],
+        );
+        for origin in [
+            "https://app.example.com",
+            "HTTPS://APP.EXAMPLE.COM",
+            "https://app.example.com:443",
+            "http://localhost:3000",
+        ] {
             assert_eq!(check(&rule, origin), Ok(true), "{origin}");
         }
-        assert_eq!(check(&rule, "https://k.test"), Ok(false), "only under its key");
+        assert_eq!(
+            check(&rule, "https://k.test"),
+            Ok(false),
+            "only under its key"
+        );
         for origin in [
-            "http://app.example.com", "https://app.example.com:8443", "https://app.example.com.evil.test",
-            "https://evil.test", "http://localhost", "null", "", "https://xapp.example.com",
+            "http://app.example.com",
+            "https://app.example.com:8443",
+            "https://app.example.com.evil.test",
+            "https://evil.test",
+            "http://localhost",
+            "null",
+            "",
+            "https://xapp.example.com",
         ] {
             assert_eq!(check(&rule, origin), Err(()), "{origin}");
         }

@@ -16,17 +16,21 @@ const ELSEWHERE: usize = 64 * 1024;
 
 /// Whether a caller takes gzip.
 pub(crate) fn wants_gzip(headers: &HeaderMap) -> bool {
-    headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok()).any(|value| {
-        value.split(',').any(|coding| {
-            let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
-            let zero = weight
-                .trim()
-                .strip_prefix("q=")
-                .and_then(|q| q.trim().parse::<f32>().ok())
-                .is_some_and(|q| q <= 0.0);
-            name.trim().eq_ignore_ascii_case("gzip") && !zero
+    headers
+        .get_all(ACCEPT_ENCODING)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .any(|value| {
+            value.split(',').any(|coding| {
+                let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
+                let zero = weight
+                    .trim()
+                    .strip_prefix("q=")
+                    .and_then(|q| q.trim().parse::<f32>().ok())
+                    .is_some_and(|q| q <= 0.0);
+                name.trim().eq_ignore_ascii_case("gzip") && !zero
+            })
         })
-    })
 }
 
 /// The compressed answer, or `None` where it is not worth it.
@@ -38,7 +42,9 @@ pub(crate) async fn gzip(body: &Bytes) -> Option<Bytes> {
         pack(body)
     } else {
         let body = body.clone();
-        tokio::task::spawn_blocking(move || pack(&body)).await.ok()?
+        tokio::task::spawn_blocking(move || pack(&body))
+            .await
+            .ok()?
     };
     (packed.len() < body.len()).then(|| packed.into())
 }
@@ -63,10 +69,23 @@ mod tests {
             let value = HeaderValue::from_str(value).unwrap();
             wants_gzip(&HeaderMap::from_iter([(ACCEPT_ENCODING, value)]))
         };
-        for value in ["gzip", "gzip, deflate", "br;q=1.0, GZIP;q=0.5, *;q=0.1", "deflate,gzip"] {
+        for value in [
+            "gzip",
+            "gzip, deflate",
+            "br;q=1.0, GZIP;q=0.5, *;q=0.1",
+            "deflate,gzip",
+        ] {
             assert!(wants(value), "{value}");
         }
-        for value in ["", "br", "*", "identity", "gzip;q=0", "gzip;q=0.000, br", "xgzip"] {
+        for value in [
+            "",
+            "br",
+            "*",
+            "identity",
+            "gzip;q=0",
+            "gzip;q=0.000, br",
+            "xgzip",
+        ] {
             assert!(!wants(value), "{value}");
         }
         assert!(!wants_gzip(&HeaderMap::new()));

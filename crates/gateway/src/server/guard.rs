@@ -69,7 +69,8 @@ impl Guard {
                 State::Poisoned => return Some(at),
                 State::Rest => return None,
                 State::Body(left) => {
-                    let taken = usize::try_from(left).map_or(rest.len(), |left| left.min(rest.len()));
+                    let taken =
+                        usize::try_from(left).map_or(rest.len(), |left| left.min(rest.len()));
                     at += taken;
                     let left = left - taken as u64;
                     if left == 0 {
@@ -199,7 +200,9 @@ impl Guard {
         {
             return false;
         }
-        let length = value.iter().fold(0, |n, digit| n * 10 + u64::from(digit - b'0'));
+        let length = value
+            .iter()
+            .fold(0, |n, digit| n * 10 + u64::from(digit - b'0'));
         self.head.length = Some(length);
         true
     }
@@ -233,7 +236,9 @@ mod tests {
             assert_eq!(split, whole, "cut at {cut}");
         }
         let mut guard = Guard::default();
-        let single = bytes.iter().any(|byte| guard.feed(std::slice::from_ref(byte)).is_some());
+        let single = bytes
+            .iter()
+            .any(|byte| guard.feed(std::slice::from_ref(byte)).is_some());
         assert_eq!(single, whole, "byte by byte");
         whole
     }
@@ -246,7 +251,15 @@ mod tests {
     #[test]
     fn lets_ordinary_requests_through_and_ignores_line_feeds_in_bodies() {
         assert!(!refused(GOOD));
-        assert!(!refused(&[GOOD, GOOD, b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n", GOOD].concat()));
+        assert!(!refused(
+            &[
+                GOOD,
+                GOOD,
+                b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n",
+                GOOD
+            ]
+            .concat()
+        ));
         assert!(!refused(b"\r\n\r\nGET / HTTP/1.1\r\n\r\n"));
     }
 

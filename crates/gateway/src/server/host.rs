@@ -20,7 +20,10 @@ impl HostRule {
         Self {
             enforced: own.is_loopback() || !allowed.is_empty(),
             own,
-            allowed: allowed.iter().map(|host| name_of(host).to_ascii_lowercase().into()).collect(),
+            allowed: allowed
+                .iter()
+                .map(|host| name_of(host).to_ascii_lowercase().into())
+                .collect(),
         }
     }
 
@@ -29,7 +32,9 @@ impl HostRule {
         if !self.enforced {
             return true;
         }
-        let Ok(host) = std::str::from_utf8(host) else { return false };
+        let Ok(host) = std::str::from_utf8(host) else {
+            return false;
+        };
         // User information has no place here, and would let a name hide behind another.
         if host.contains('@') {
             return false;
@@ -46,7 +51,9 @@ impl HostRule {
                 return true;
             }
         }
-        self.allowed.iter().any(|allowed| name.eq_ignore_ascii_case(allowed))
+        self.allowed
+            .iter()
+            .any(|allowed| name.eq_ignore_ascii_case(allowed))
     }
 }
 
@@ -81,15 +88,38 @@ mod tests {
     fn a_loopback_listener_answers_only_to_loopback_names_and_listed_ones() {
         let rule = rule("127.0.0.1", &["Rpc.Example.com", "box.lan:8545"]);
         for host in [
-            "localhost", "LOCALHOST:4545", "localhost.", "127.0.0.1", "127.0.0.1:4545", "127.9.9.9",
-            "[::1]", "[::1]:4545", "[::ffff:127.0.0.1]:1", "rpc.example.com", "RPC.EXAMPLE.COM.:443", "box.lan",
+            "localhost",
+            "LOCALHOST:4545",
+            "localhost.",
+            "127.0.0.1",
+            "127.0.0.1:4545",
+            "127.9.9.9",
+            "[::1]",
+            "[::1]:4545",
+            "[::ffff:127.0.0.1]:1",
+            "rpc.example.com",
+            "RPC.EXAMPLE.COM.:443",
+            "box.lan",
         ] {
             assert!(rule.accepts(host.as_bytes()), "{host}");
         }
         for host in [
-            "", "evil.test", "EVIL.TEST:4545", "127.0.0.1.nip.io", "127.0.0.1.nip.io:4545",
-            "localhost.evil.test", "10.0.0.1", "[2001:db8::1]:80", "::1]:4545x", "localhost@evil.test",
-            "evil.test@localhost", "localhost:x", "[::1]evil", "[::1]:80.evil.test", "[localhost]", "rpc.example.com.evil",
+            "",
+            "evil.test",
+            "EVIL.TEST:4545",
+            "127.0.0.1.nip.io",
+            "127.0.0.1.nip.io:4545",
+            "localhost.evil.test",
+            "10.0.0.1",
+            "[2001:db8::1]:80",
+            "::1]:4545x",
+            "localhost@evil.test",
+            "evil.test@localhost",
+            "localhost:x",
+            "[::1]evil",
+            "[::1]:80.evil.test",
+            "[localhost]",
+            "rpc.example.com.evil",
         ] {
             assert!(!rule.accepts(host.as_bytes()), "{host}");
         }

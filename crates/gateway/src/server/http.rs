@@ -10,6 +10,7 @@ use super::{
     cors::Origin,
     encode,
     io::Signs,
+    reply::{CLOSE, Reply},
     route::Route,
 };
 use crate::{
@@ -24,16 +25,15 @@ use crate::{
     state::Shared,
 };
 use bytes::Bytes;
+use highwater_core::jsonrpc::{Call, Fault, Message, parse};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Version,
     header::{
-        ALLOW, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HOST, RETRY_AFTER, TRANSFER_ENCODING,
-        UPGRADE, VARY,
+        ALLOW, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HOST, TRANSFER_ENCODING, UPGRADE, VARY,
     },
     request::Parts,
 };
 use http_body_util::Full;
-use highwater_core::jsonrpc::{Call, Fault, Id, Message, parse};
 use hyper::body::Incoming;
 use std::{
     convert::Infallible,
@@ -41,12 +41,11 @@ use std::{
     time::Duration,
 };
 
+/// Longest path with its query. None of ours comes near it.
+const MAX_TARGET: usize = 8 * 1024;
 /// When to come back after the gateway's own limit: long enough for a burst to pass.
 const COME_BACK: Duration = Duration::from_secs(1);
 
-const JSON: HeaderValue = HeaderValue::from_static("application/json");
-const TEXT: HeaderValue = HeaderValue::from_static("text/plain");
-const CLOSE: HeaderValue = HeaderValue::from_static("close");
 const GZIP: HeaderValue = HeaderValue::from_static("gzip");
 const ALLOWED: HeaderValue = HeaderValue::from_static("POST, GET, HEAD, OPTIONS");
 const ALLOWED_PROBE: HeaderValue = HeaderValue::from_static("GET, HEAD");
@@ -62,69 +61,6 @@ pub(crate) struct Peer {
     pub(crate) signs: Arc<Signs>,
 }
 
-/// A response in the making.
-struct Reply {
-    status: StatusCode,
-    headers: HeaderMap,
-    body: Bytes,
-}
-
-impl Reply {
-    fn empty(status: StatusCode) -> Self {
-        Self { status, headers: HeaderMap::new(), body: Bytes::new() }
-    }
-
-    fn json(status: StatusCode, body: impl Into<Bytes>) -> Self {
-        let mut reply = Self { status, headers: HeaderMap::new(), body: body.into() };
-        reply.headers.insert(CONTENT_TYPE, JSON);
-        reply
-    }
-
-    fn text((status, body): (StatusCode, Bytes)) -> Self {
-        let mut reply = Self { status, headers: HeaderMap::new(), body };
-        reply.headers.insert(CONTENT_TYPE, TEXT);
-        reply
-    }
-
-    /// The answer to a whole request with one refusal.
-    fn refused(refusal: &Refusal<'_>, message: Option<&Message<'_>>) -> Self {
-        let wire = refusal.wire();
-        let body = match message {
-            Some(Message::Batch(items)) => batch::refuse(items, refusal),
-            Some(Message::Single(item)) => {
-                let id = match item {
-                    Ok(call) => call.id.unwrap_or(Id::NULL),
-                    Err(fault) => fault.id,
-                };
-                let mut out = Vec::new();
-                wire.write(&mut out, id);
-                out
-            }
-            None => {
-                let mut out = Vec::new();
-                wire.write(&mut out, Id::NULL);
-                out
-            }
-        };
-        let mut reply = Self::json(wire.status, body);
-        if let Some(wait) = wire.retry_after_header().and_then(|w| HeaderValue::try_from(w).ok()) {
-            reply.headers.insert(RETRY_AFTER, wait);
-        }
-        reply
-    }
-
-    fn not_allowed(allow: HeaderValue) -> Self {
-        let mut reply = Self::empty(StatusCode::METHOD_NOT_ALLOWED);
-        reply.headers.insert(ALLOW, allow);
-        reply
-    }
-
-    fn closing(mut self) -> Self {
-        self.headers.insert(CONNECTION, CLOSE);
-        self
-    }
-}
-
 /// Answers one request. Dropping the future abandons what it started.
 pub(crate) async fn serve(
     peer: Arc<Peer>,
@@ -133,7 +69,7 @@ pub(crate) async fn serve(
     let shared = &*peer.shared;
     let (parts, body) = request.into_parts();
     let mut reply = match judge(shared, &parts) {
-        Err(reply) => left_unread(&peer, &parts, reply),
+        Err(refused) => left_unread(&peer, &parts, refused.reply()),
         Ok(origin) => {
             let mut reply = route(&peer, &parts, body, &origin).await;
             shared.origins.answer(&origin, &mut reply.headers);
@@ -150,32 +86,63 @@ pub(crate) async fn serve(
     Ok(response)
 }
 
+/// Why a head is refused.
+#[derive(Clone, Copy)]
+enum Unheard {
+    Bare(StatusCode),
+    Host,
+    Origin,
+}
+
+impl Unheard {
+    fn reply(self) -> Reply {
+        match self {
+            Self::Bare(status) => Reply::empty(status).closing(),
+            Self::Host => Reply::refused(&Refusal::Host, None),
+            Self::Origin => Reply::refused(&Refusal::Origin, None),
+        }
+    }
+}
+
 /// Who may talk to us at all.
-fn judge(shared: &Shared, parts: &Parts) -> Result<Origin, Reply> {
+fn judge(shared: &Shared, parts: &Parts) -> Result<Origin, Unheard> {
+    if parts
+        .uri
+        .path_and_query()
+        .is_some_and(|target| target.as_str().len() > MAX_TARGET)
+    {
+        return Err(Unheard::Bare(StatusCode::URI_TOO_LONG));
+    }
     let mut hosts = parts.headers.get_all(HOST).iter();
     match (hosts.next(), hosts.next()) {
         (Some(host), None) => {
             if !shared.host.accepts(host.as_bytes()) {
-                return Err(Reply::refused(&Refusal::Host, None));
+                return Err(Unheard::Host);
             }
         }
         // HTTP/1.0 knows no Host; nobody in a browser speaks it.
         (None, None) if parts.version == Version::HTTP_10 => {}
-        (_, _) => return Err(Reply::empty(StatusCode::BAD_REQUEST).closing()),
+        (_, _) => return Err(Unheard::Bare(StatusCode::BAD_REQUEST)),
     }
     if let Some(authority) = parts.uri.authority()
         && !shared.host.accepts(authority.as_str().as_bytes())
     {
-        return Err(Reply::refused(&Refusal::Host, None));
+        return Err(Unheard::Host);
     }
-    shared.origins.check(&parts.headers).map_err(|()| Reply::refused(&Refusal::Origin, None))
+    shared
+        .origins
+        .check(&parts.headers)
+        .map_err(|()| Unheard::Origin)
 }
 
 /// A reply that was given without reading the body: where one is on its way, the connection is
 /// closed, and gently, since a reset would overtake the reply.
 fn left_unread(peer: &Peer, parts: &Parts, reply: Reply) -> Reply {
     let has_body = parts.headers.contains_key(TRANSFER_ENCODING)
-        || parts.headers.get("content-length").is_some_and(|length| length != "0");
+        || parts
+            .headers
+            .get("content-length")
+            .is_some_and(|length| length != "0");
     if has_body {
         peer.signs.linger.store(true, Relaxed);
         reply.closing()
@@ -187,7 +154,10 @@ fn left_unread(peer: &Peer, parts: &Parts, reply: Reply) -> Reply {
 async fn route(peer: &Arc<Peer>, parts: &Parts, body: Incoming, origin: &Origin) -> Reply {
     let shared = &*peer.shared;
     let route = shared.routes.find(parts.uri.path(), |chain| {
-        shared.chains.get(chain).and_then(|chain| chain.pool.chain_id())
+        shared
+            .chains
+            .get(chain)
+            .and_then(|chain| chain.pool.chain_id())
     });
     let probe = parts.method == Method::GET || parts.method == Method::HEAD;
     match &route {
@@ -204,7 +174,9 @@ async fn route(peer: &Arc<Peer>, parts: &Parts, body: Incoming, origin: &Origin)
     let reply = if parts.method == Method::OPTIONS {
         let mut reply = Reply::empty(StatusCode::NO_CONTENT);
         reply.headers.insert(ALLOW, ALLOWED);
-        shared.origins.preflight(origin, &parts.headers, &mut reply.headers);
+        shared
+            .origins
+            .preflight(origin, &parts.headers, &mut reply.headers);
         reply
     } else if !probe {
         Reply::not_allowed(ALLOWED)
@@ -213,7 +185,9 @@ async fn route(peer: &Arc<Peer>, parts: &Parts, body: Incoming, origin: &Origin)
     } else {
         match (&route, parts.uri.query()) {
             // Load balancers probe the path that they send calls to.
-            _ if parts.uri.path() == "/" && parts.uri.query().is_none() => Reply::empty(StatusCode::OK),
+            _ if parts.uri.path() == "/" && parts.uri.query().is_none() => {
+                Reply::empty(StatusCode::OK)
+            }
             (Route::Unknown(refusal), _) => Reply::refused(refusal, None),
             (_, None) => Reply::empty(StatusCode::OK),
             // Never a call in a URL: any page can make a browser fetch one.
@@ -248,12 +222,20 @@ fn grant<'a>(
         Some(at) => {
             let key = shared.auth.key(at);
             key.reaches(chain, origin).map_err(Refusal::Key)?;
-            Ok(Grant { chain, key: Some((at, key)) })
+            Ok(Grant {
+                chain,
+                key: Some((at, key)),
+            })
         }
         None => match origin {
             // Allowed only for the pages of some key, and there are no keys, or this is not one.
-            Origin::Accepted { everybody: false, .. } => Err(Refusal::Origin),
-            Origin::Accepted { everybody: true, .. } | Origin::None => Ok(Grant { chain, key: None }),
+            Origin::Accepted {
+                everybody: false, ..
+            } => Err(Refusal::Origin),
+            Origin::Accepted {
+                everybody: true, ..
+            }
+            | Origin::None => Ok(Grant { chain, key: None }),
         },
     }
 }
@@ -312,7 +294,12 @@ async fn call(
         Message::Batch(items) => items.len().clamp(1, batch::PARALLEL),
     };
     let Some(_permit) = Gauge::take(&shared.in_flight, at_once) else {
-        return Reply::refused(&Refusal::Limit { retry_after: COME_BACK }, Some(&message));
+        return Reply::refused(
+            &Refusal::Limit {
+                retry_after: COME_BACK,
+            },
+            Some(&message),
+        );
     };
     let caller = Caller {
         shared,
@@ -321,7 +308,13 @@ async fn call(
         deadline: deadline(&parts.headers, limits.deadline),
     };
     let forget = |call: &Call<'_>| {
-        notify::spawn(&peer.shared, grant.chain, grant.key.map(|(at, _)| at), caller.deadline, call);
+        notify::spawn(
+            &peer.shared,
+            grant.chain,
+            grant.key.map(|(at, _)| at),
+            caller.deadline,
+            call,
+        );
     };
     let reply = match &message {
         Message::Single(item) => single(&caller, item, forget).await,
@@ -351,7 +344,7 @@ async fn single(
         return Reply::empty(StatusCode::OK);
     };
     let outcome = dispatch(caller, call).await;
-    let mut out = Vec::new();
+    let mut out = Vec::with_capacity(batch::length(id, &outcome));
     batch::write(&mut out, id, &outcome);
     let mut reply = Reply::json(StatusCode::OK, out);
     if caller.shared.server.response_headers
@@ -361,7 +354,9 @@ async fn single(
         if let Some(label) = visible(answer.endpoint()) {
             reply.headers.insert(ENDPOINT, label);
         }
-        reply.headers.insert(ATTEMPTS, HeaderValue::from(answer.attempts()));
+        reply
+            .headers
+            .insert(ATTEMPTS, HeaderValue::from(answer.attempts()));
     }
     reply
 }
@@ -378,7 +373,9 @@ async fn compressed(mut reply: Reply, headers: &HeaderMap) -> Reply {
     {
         reply.body = packed;
         reply.headers.insert(CONTENT_ENCODING, GZIP);
-        reply.headers.append(VARY, HeaderValue::from_static("Accept-Encoding"));
+        reply
+            .headers
+            .append(VARY, HeaderValue::from_static("Accept-Encoding"));
     }
     reply
 }
@@ -391,15 +388,24 @@ fn refused_type(headers: &HeaderMap) -> Option<&'static str> {
     if values.next().is_some() {
         return Some("more than one content type");
     }
-    let essence = value.as_bytes().split(|b| *b == b';').next().unwrap_or_default().trim_ascii();
+    let essence = value
+        .as_bytes()
+        .split(|b| *b == b';')
+        .next()
+        .unwrap_or_default()
+        .trim_ascii();
     if essence.eq_ignore_ascii_case(b"application/json") || essence.is_empty() {
         return None;
     }
-    let Ok(essence) = std::str::from_utf8(essence) else { return Some("content type not accepted") };
+    let Ok(essence) = std::str::from_utf8(essence) else {
+        return Some("content type not accepted");
+    };
     let essence = essence.to_ascii_lowercase();
     match &*essence {
         "application/json-rpc" | "application/jsonrequest" | "text/plain" | "text/json" => None,
-        "application/x-www-form-urlencoded" | "multipart/form-data" => Some("forms are not accepted"),
+        "application/x-www-form-urlencoded" | "multipart/form-data" => {
+            Some("forms are not accepted")
+        }
         other if other.starts_with("application/") && other.ends_with("+json") => None,
         _ => Some("content type not accepted"),
     }
@@ -415,7 +421,10 @@ fn deadline(headers: &HeaderMap, own: Duration) -> Duration {
 
 /// `300ms`, `5s`, `1m`, or bare milliseconds; at least one millisecond.
 fn duration(text: &str) -> Option<Duration> {
-    let digits = text.bytes().take_while(|b| b.is_ascii_digit() || *b == b'.').count();
+    let digits = text
+        .bytes()
+        .take_while(|b| b.is_ascii_digit() || *b == b'.')
+        .count();
     let (number, unit) = text.split_at(digits);
     let scale = match unit.trim() {
         "" | "ms" => 1.0,
@@ -424,7 +433,9 @@ fn duration(text: &str) -> Option<Duration> {
         _ => return None,
     };
     let millis = number.parse::<f64>().ok()? * scale;
-    (millis >= 1.0).then(|| Duration::try_from_secs_f64(millis / 1000.0).ok()).flatten()
+    (millis >= 1.0)
+        .then(|| Duration::try_from_secs_f64(millis / 1000.0).ok())
+        .flatten()
 }
 
 #[cfg(test)]
@@ -437,15 +448,30 @@ mod tests {
     fn a_callers_deadline_is_a_duration_or_bare_milliseconds_and_never_above_ours() {
         let ms = |n| Some(Duration::from_millis(n));
         for (text, expected) in [
-            ("300ms", ms(300)), ("5s", ms(5000)), ("250", ms(250)), ("1.5s", ms(1500)), ("1m", ms(60_000)),
-            ("1", ms(1)), ("0", None), ("0.5ms", None), ("", None), ("s", None), ("-5", None), ("5h", None),
-            ("NaN", None), ("1e3", None), ("99999999999999999999999s", None),
+            ("300ms", ms(300)),
+            ("5s", ms(5000)),
+            ("250", ms(250)),
+            ("1.5s", ms(1500)),
+            ("1m", ms(60_000)),
+            ("1", ms(1)),
+            ("0", None),
+            ("0.5ms", None),
+            ("", None),
+            ("s", None),
+            ("-5", None),
+            ("5h", None),
+            ("NaN", None),
+            ("1e3", None),
+            ("99999999999999999999999s", None),
         ] {
             assert_eq!(duration(text), expected, "{text}");
         }
         let own = Duration::from_secs(9);
         let of = |text: &'static str| {
-            deadline(&HeaderMap::from_iter([(super::REQUEST_TIMEOUT, HeaderValue::from_static(text))]), own)
+            deadline(
+                &HeaderMap::from_iter([(super::REQUEST_TIMEOUT, HeaderValue::from_static(text))]),
+                own,
+            )
         };
         assert_eq!(of("300ms"), Duration::from_millis(300));
         assert_eq!(of("60s"), own);

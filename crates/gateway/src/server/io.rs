@@ -13,9 +13,9 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    time::Sleep,
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
+    time::Sleep,
 };
 
 /// What the watchdog looks at. Written by the socket, without a clock; both live on one thread.
@@ -56,7 +56,12 @@ const LINGER_BYTES: usize = 16 * 1024 * 1024;
 
 impl Socket {
     pub(crate) fn new(stream: TcpStream, signs: Arc<Signs>) -> Self {
-        Self { stream, guard: Guard::default(), signs, farewell: None }
+        Self {
+            stream,
+            guard: Guard::default(),
+            signs,
+            farewell: None,
+        }
     }
 
     fn wrote(&self, result: &Poll<io::Result<usize>>) {
@@ -142,7 +147,10 @@ impl AsyncWrite for Socket {
                     return Poll::Ready(Ok(()));
                 }
                 let until = Box::pin(tokio::time::sleep(LINGER));
-                none.insert(Farewell { left: LINGER_BYTES, until })
+                none.insert(Farewell {
+                    left: LINGER_BYTES,
+                    until,
+                })
             }
         };
         let mut scratch = [0; 16 * 1024];

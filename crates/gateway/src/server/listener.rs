@@ -43,7 +43,11 @@ pub(crate) fn bind_alone(address: SocketAddr) -> io::Result<StdListener> {
 }
 
 fn bind(address: SocketAddr, shared: bool) -> io::Result<StdListener> {
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    let socket = Socket::new(
+        Domain::for_address(address),
+        Type::STREAM,
+        Some(Protocol::TCP),
+    )?;
     socket.set_reuse_address(true)?;
     if shared {
         socket.set_reuse_port(true)?;

@@ -9,4 +9,5 @@ pub(crate) mod host;
 pub(crate) mod http;
 pub(crate) mod io;
 pub(crate) mod listener;
+mod reply;
 pub(crate) mod route;

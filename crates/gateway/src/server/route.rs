@@ -44,7 +44,10 @@ impl Routes {
         for (chain, (name, aliases)) in names.enumerate() {
             routes.chains = chain + 1;
             for name in std::iter::once(name).chain(aliases.iter().map(String::as_str)) {
-                routes.names.entry(name.to_ascii_lowercase().into()).or_insert(chain);
+                routes
+                    .names
+                    .entry(name.to_ascii_lowercase().into())
+                    .or_insert(chain);
             }
         }
         routes
@@ -110,7 +113,9 @@ fn chain_id(text: &str) -> Option<ChainId> {
             .then(|| u64::from_str_radix(digits, radix).ok())
             .flatten()
     };
-    text.strip_prefix("0x").map_or_else(|| parse(text, 10), |hex| parse(hex, 16)).map(ChainId)
+    text.strip_prefix("0x")
+        .map_or_else(|| parse(text, 10), |hex| parse(hex, 16))
+        .map(ChainId)
 }
 
 #[cfg(test)]
@@ -120,9 +125,16 @@ mod tests {
     use highwater_core::ChainId;
 
     fn find<'a>(chains: &[(&str, &[&str], u64)], path: &'a str) -> Route<'a> {
-        let aliases: Vec<Vec<String>> =
-            chains.iter().map(|c| c.1.iter().map(ToString::to_string).collect()).collect();
-        let routes = Routes::new(chains.iter().zip(&aliases).map(|(c, a)| (c.0, a.as_slice())));
+        let aliases: Vec<Vec<String>> = chains
+            .iter()
+            .map(|c| c.1.iter().map(ToString::to_string).collect())
+            .collect();
+        let routes = Routes::new(
+            chains
+                .iter()
+                .zip(&aliases)
+                .map(|(c, a)| (c.0, a.as_slice())),
+        );
         let ids: Vec<u64> = chains.iter().map(|c| c.2).collect();
         routes.find(path, |chain| Some(ChainId(ids[chain])))
     }
@@ -132,19 +144,60 @@ mod tests {
 
     #[test]
     fn a_chain_goes_by_name_alias_and_id() {
-        for path in ["/ethereum", "/eth", "/main", "/MAIN", "/Ethereum", "/1", "/0x1", "/ethereum/"] {
-            assert_eq!(find(TWO, path), Route::Chain { chain: 0, key: None }, "{path}");
+        for path in [
+            "/ethereum",
+            "/eth",
+            "/main",
+            "/MAIN",
+            "/Ethereum",
+            "/1",
+            "/0x1",
+            "/ethereum/",
+        ] {
+            assert_eq!(
+                find(TWO, path),
+                Route::Chain {
+                    chain: 0,
+                    key: None
+                },
+                "{path}"
+            );
         }
         for path in ["/base", "/8453", "/0x2105"] {
-            assert_eq!(find(TWO, path), Route::Chain { chain: 1, key: None }, "{path}");
+            assert_eq!(
+                find(TWO, path),
+                Route::Chain {
+                    chain: 1,
+                    key: None
+                },
+                "{path}"
+            );
         }
-        assert_eq!(find(TWO, "/base/secret"), Route::Chain { chain: 1, key: Some("secret") });
+        assert_eq!(
+            find(TWO, "/base/secret"),
+            Route::Chain {
+                chain: 1,
+                key: Some("secret")
+            }
+        );
     }
 
     #[test]
     fn the_root_and_a_lone_key_need_exactly_one_chain() {
-        assert_eq!(find(ONE, "/"), Route::Chain { chain: 0, key: None });
-        assert_eq!(find(ONE, "/hw_abc"), Route::Chain { chain: 0, key: Some("hw_abc") });
+        assert_eq!(
+            find(ONE, "/"),
+            Route::Chain {
+                chain: 0,
+                key: None
+            }
+        );
+        assert_eq!(
+            find(ONE, "/hw_abc"),
+            Route::Chain {
+                chain: 0,
+                key: Some("hw_abc")
+            }
+        );
         assert_eq!(find(TWO, "/"), Route::Unknown(Refusal::Chain));
         assert_eq!(find(TWO, "/hw_abc"), Route::Unknown(Refusal::Chain));
         assert_eq!(find(&[], "/"), Route::Unknown(Refusal::Unconfigured));
@@ -153,13 +206,32 @@ mod tests {
     #[test]
     fn chain_names_win_over_keys() {
         let chains: &[(&str, &[&str], u64)] = &[("hw_chain", &[], 7)];
-        assert_eq!(find(chains, "/hw_chain"), Route::Chain { chain: 0, key: None });
+        assert_eq!(
+            find(chains, "/hw_chain"),
+            Route::Chain {
+                chain: 0,
+                key: None
+            }
+        );
     }
 
     // hardening A5
     #[test]
     fn everything_else_is_unknown() {
-        for path in ["/nope", "/2", "/+1", "/0x", "/0x+1", "/-1", "/ethereum/a/b", "/metrics", "/api/health", "/99999999999999999999", "/ethereum%2f", "/nope/key"] {
+        for path in [
+            "/nope",
+            "/2",
+            "/+1",
+            "/0x",
+            "/0x+1",
+            "/-1",
+            "/ethereum/a/b",
+            "/metrics",
+            "/api/health",
+            "/99999999999999999999",
+            "/ethereum%2f",
+            "/nope/key",
+        ] {
             assert!(matches!(find(ONE, path), Route::Unknown(_)), "{path}");
         }
         assert_eq!(find(ONE, "/healthz"), Route::Health);

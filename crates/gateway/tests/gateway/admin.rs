@@ -23,7 +23,10 @@ async fn health_details_are_on_the_admin_listener_and_nowhere_else() {
     let health = health.json();
     assert_eq!(health["status"], "ready");
     let chain = &health["chains"][0];
-    assert_eq!((&chain["name"], &chain["id"], &chain["ready"]), (&"ethereum".into(), &1.into(), &true.into()));
+    assert_eq!(
+        (&chain["name"], &chain["id"], &chain["ready"]),
+        (&"ethereum".into(), &1.into(), &true.into())
+    );
     let endpoint = &chain["endpoints"][0];
     assert_eq!(endpoint["label"], "node-0");
     assert_eq!(endpoint["host"], "127.0.0.1");
@@ -33,10 +36,20 @@ async fn health_details_are_on_the_admin_listener_and_nowhere_else() {
     for target in ["/", "/ethereum", "/api", "/api/health/x"] {
         assert_eq!(admin.get(target).await.status, 404, "{target}");
     }
-    let response = Client::connect(site.gateway.admin_addr.unwrap()).await.post("/api/health", &[], b"{}").await;
-    assert_eq!((response.status, response.header("allow")), (405, Some("GET, HEAD")));
+    let response = Client::connect(site.gateway.admin_addr.unwrap())
+        .await
+        .post("/api/health", &[], b"{}")
+        .await;
+    assert_eq!(
+        (response.status, response.header("allow")),
+        (405, Some("GET, HEAD"))
+    );
     for target in ["/api/health", "/metrics", "/status"] {
-        assert_eq!(site.client().await.get(target).await.status, 404, "{target}");
+        assert_eq!(
+            site.client().await.get(target).await.status,
+            404,
+            "{target}"
+        );
     }
     site.heard_nothing();
 }
@@ -46,11 +59,38 @@ async fn health_details_are_on_the_admin_listener_and_nowhere_else() {
 async fn a_token_is_needed_for_everything_but_the_probes() {
     let site = with_admin(Some("a secret")).await;
     let mut admin = Client::connect(site.gateway.admin_addr.unwrap()).await;
-    for headers in [&[][..], &[("Authorization", "Bearer wrong")], &[("Authorization", "a secret")], &[("Authorization", "Bearer a secret"), ("Authorization", "Bearer a secret")]] {
-        assert_eq!(admin.ask("GET", "/api/health", headers, b"").await.status, 401, "{headers:?}");
-        assert_eq!(admin.ask("GET", "/nope", headers, b"").await.status, 401, "{headers:?}");
+    for headers in [
+        &[][..],
+        &[("Authorization", "Bearer wrong")],
+        &[("Authorization", "a secret")],
+        &[
+            ("Authorization", "Bearer a secret"),
+            ("Authorization", "Bearer a secret"),
+        ],
+    ] {
+        assert_eq!(
+            admin.ask("GET", "/api/health", headers, b"").await.status,
+            401,
+            "{headers:?}"
+        );
+        assert_eq!(
+            admin.ask("GET", "/nope", headers, b"").await.status,
+            401,
+            "{headers:?}"
+        );
     }
-    assert_eq!(admin.ask("GET", "/api/health", &[("Authorization", "Bearer a secret")], b"").await.status, 200);
+    assert_eq!(
+        admin
+            .ask(
+                "GET",
+                "/api/health",
+                &[("Authorization", "Bearer a secret")],
+                b""
+            )
+            .await
+            .status,
+        200
+    );
     assert_eq!(admin.get("/healthz").await.status, 200);
 }
 
@@ -59,9 +99,32 @@ async fn a_token_is_needed_for_everything_but_the_probes() {
 async fn the_admin_listener_has_the_same_host_rule_and_is_for_no_page() {
     let site = with_admin(None).await;
     let mut admin = Client::connect(site.gateway.admin_addr.unwrap()).await;
-    assert_eq!(admin.ask("GET", "/api/health", &[("Host", "evil.test")], b"").await.status, 403);
-    assert_eq!(admin.ask("GET", "/api/health", &[("Origin", "https://evil.test")], b"").await.status, 403);
-    assert_eq!(admin.ask("GET", "/api/health", &[("Host", "localhost")], b"").await.status, 200);
+    assert_eq!(
+        admin
+            .ask("GET", "/api/health", &[("Host", "evil.test")], b"")
+            .await
+            .status,
+        403
+    );
+    assert_eq!(
+        admin
+            .ask(
+                "GET",
+                "/api/health",
+                &[("Origin", "https://evil.test")],
+                b""
+            )
+            .await
+            .status,
+        403
+    );
+    assert_eq!(
+        admin
+            .ask("GET", "/api/health", &[("Host", "localhost")], b"")
+            .await
+            .status,
+        200
+    );
 }
 
 // hardening C10
@@ -88,7 +151,10 @@ async fn a_quarantined_endpoint_is_shown_with_what_it_serves() {
     let mut admin = Client::connect(gateway.admin_addr.unwrap()).await;
     let health = admin.get("/api/health").await.json();
     let endpoints = &health["chains"][0]["endpoints"];
-    assert_eq!((&endpoints[0]["chain_check"], &endpoints[0]["found_chain"]), (&"wrong_chain".into(), &5.into()));
+    assert_eq!(
+        (&endpoints[0]["chain_check"], &endpoints[0]["found_chain"]),
+        (&"wrong_chain".into(), &5.into())
+    );
     assert_eq!(endpoints[1]["chain_check"], "verified");
     assert_eq!(health["status"], "ready");
 }

@@ -7,7 +7,9 @@ use highwater_lab::sockets::{Answer, Gate};
 async fn past_the_calls_in_flight_the_answer_is_a_quick_429_with_a_way_back() {
     let mut site = Site::with(|s| s.server.max_in_flight = 2).await;
     let gate = Gate::new();
-    site.node.on("eth_getBalance").always(Answer::result("1").held_by(&gate));
+    site.node
+        .on("eth_getBalance")
+        .always(Answer::result("1").held_by(&gate));
     let mut busy = Vec::new();
     for id in 0..2 {
         let mut client = site.client().await;
@@ -22,11 +24,22 @@ async fn past_the_calls_in_flight_the_answer_is_a_quick_429_with_a_way_back() {
     assert_eq!(response.header("retry-after"), Some("01"));
     let answer = response.json();
     assert_eq!(answer["id"], 7);
-    assert!(answer["error"]["message"].as_str().unwrap().contains("rate limit exceeded"));
+    assert!(
+        answer["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("rate limit exceeded")
+    );
     assert_eq!(answer["error"]["data"]["retryAfterMs"], 1000);
     let response = site.post(&format!("[{},{}]", balance(1), balance(2))).await;
     assert_eq!(response.status, 429);
-    let codes: Vec<_> = response.json().as_array().unwrap().iter().map(|a| a["error"]["code"].clone()).collect();
+    let codes: Vec<_> = response
+        .json()
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|a| a["error"]["code"].clone())
+        .collect();
     assert_eq!(codes, [-32005, -32005]);
     site.heard_nothing();
     gate.open();

@@ -6,7 +6,12 @@ use crate::site::{Site, balance};
 #[tokio::test]
 async fn a_foreign_page_is_refused_whatever_type_it_claims() {
     let mut site = Site::new().await;
-    for kind in ["text/plain", "application/json", "application/x-www-form-urlencoded", ""] {
+    for kind in [
+        "text/plain",
+        "application/json",
+        "application/x-www-form-urlencoded",
+        "",
+    ] {
         let headers = [("Origin", "https://evil.test"), ("Content-Type", kind)];
         let response = site.post_with(&headers, &balance(1)).await;
         assert_eq!(response.row(), (403, -32001), "{kind}");
@@ -21,8 +26,14 @@ async fn a_foreign_page_is_refused_whatever_type_it_claims() {
 async fn every_json_like_type_is_accepted_from_programs_and_forms_are_not() {
     let mut site = Site::new().await;
     for kind in [
-        "application/json", "application/json; charset=utf-8", "APPLICATION/JSON", "application/json-rpc",
-        "application/jsonrequest", "text/plain", "text/plain;charset=UTF-8", "",
+        "application/json",
+        "application/json; charset=utf-8",
+        "APPLICATION/JSON",
+        "application/json-rpc",
+        "application/jsonrequest",
+        "text/plain",
+        "text/plain;charset=UTF-8",
+        "",
     ] {
         let response = site.post_with(&[("Content-Type", kind)], &balance(1)).await;
         assert_eq!(response.status, 200, "{kind}");
@@ -30,7 +41,13 @@ async fn every_json_like_type_is_accepted_from_programs_and_forms_are_not() {
         assert_eq!(response.header("access-control-allow-origin"), None);
         assert_eq!(site.heard(), 1);
     }
-    for kind in ["application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "Multipart/Form-Data", "application/xml", "image/png"] {
+    for kind in [
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "Multipart/Form-Data",
+        "application/xml",
+        "image/png",
+    ] {
         let response = site.post_with(&[("Content-Type", kind)], &balance(1)).await;
         assert_eq!(response.row(), (415, -32600), "{kind}");
         site.heard_nothing();
@@ -42,7 +59,12 @@ async fn no_content_type_at_all_is_accepted() {
     let mut site = Site::new().await;
     let mut client = site.client().await;
     let call = balance(1);
-    client.send(format!("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{call}", call.len())).await;
+    client
+        .send(format!(
+            "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{call}",
+            call.len()
+        ))
+        .await;
     assert_eq!(client.response().await.status, 200);
     assert_eq!(site.heard(), 1);
 }
@@ -52,16 +74,37 @@ async fn no_content_type_at_all_is_accepted() {
 async fn a_loopback_listener_refuses_foreign_host_names() {
     let mut site = Site::with(|s| s.server.allowed_hosts = vec!["rpc.example.com".into()]).await;
     let port = site.gateway.addr.port();
-    for host in ["evil.test", "EVIL.test:80", "127.0.0.1.nip.io", "localhost.evil.test", "10.1.2.3", "[2001:db8::1]"] {
+    for host in [
+        "evil.test",
+        "EVIL.test:80",
+        "127.0.0.1.nip.io",
+        "localhost.evil.test",
+        "10.1.2.3",
+        "[2001:db8::1]",
+    ] {
         let response = site.post_with(&[("Host", host)], &balance(1)).await;
         assert_eq!(response.row(), (403, -32001), "{host}");
         let mut client = site.client().await;
-        assert_eq!(client.ask("GET", "/", &[("Host", host)], b"").await.status, 403);
+        assert_eq!(
+            client.ask("GET", "/", &[("Host", host)], b"").await.status,
+            403
+        );
         site.heard_nothing();
     }
     let own = format!("[::1]:{port}");
-    for host in ["localhost", "LOCALHOST.", &own, "127.0.0.1:1", "RPC.example.com:443", "rpc.example.com."] {
-        assert_eq!(site.post_with(&[("Host", host)], &balance(1)).await.status, 200, "{host}");
+    for host in [
+        "localhost",
+        "LOCALHOST.",
+        &own,
+        "127.0.0.1:1",
+        "RPC.example.com:443",
+        "rpc.example.com.",
+    ] {
+        assert_eq!(
+            site.post_with(&[("Host", host)], &balance(1)).await.status,
+            200,
+            "{host}"
+        );
         assert_eq!(site.heard(), 1);
     }
 }
@@ -71,11 +114,23 @@ async fn a_loopback_listener_refuses_foreign_host_names() {
 async fn the_host_of_an_absolute_target_counts_too() {
     let mut site = Site::new().await;
     let mut client = site.client().await;
-    let response = client.post("http://evil.test/", &[("Host", "localhost")], balance(1).as_bytes()).await;
+    let response = client
+        .post(
+            "http://evil.test/",
+            &[("Host", "localhost")],
+            balance(1).as_bytes(),
+        )
+        .await;
     assert_eq!(response.row(), (403, -32001));
     site.heard_nothing();
     let mut client = site.client().await;
-    let response = client.post("http://localhost/", &[("Host", "localhost")], balance(1).as_bytes()).await;
+    let response = client
+        .post(
+            "http://localhost/",
+            &[("Host", "localhost")],
+            balance(1).as_bytes(),
+        )
+        .await;
     assert_eq!(response.status, 200);
 }
 
@@ -92,7 +147,12 @@ async fn an_allowed_page_may_read_its_answer_and_a_refused_one_gets_no_header() 
     let exposed = response.header("access-control-expose-headers").unwrap();
     assert!(exposed.contains("Retry-After") && exposed.contains("X-Highwater-Endpoint"));
     assert_eq!(site.heard(), 1);
-    for origin in ["https://app.example.com.evil.test", "http://app.example.com", "https://app.example.com:444", "null"] {
+    for origin in [
+        "https://app.example.com.evil.test",
+        "http://app.example.com",
+        "https://app.example.com:444",
+        "null",
+    ] {
         let response = site.post_with(&[("Origin", origin)], &balance(1)).await;
         assert_eq!(response.row(), (403, -32001), "{origin}");
         assert_eq!(response.header("access-control-allow-origin"), None);
@@ -108,18 +168,41 @@ async fn a_preflight_is_answered_for_allowed_pages_only() {
     let asked = ("Access-Control-Request-Headers", "content-type, x-api-key");
     let method = ("Access-Control-Request-Method", "POST");
     let mut client = site.client().await;
-    let response = client.ask("OPTIONS", "/ethereum", &[("Origin", page), asked, method], b"").await;
+    let response = client
+        .ask(
+            "OPTIONS",
+            "/ethereum",
+            &[("Origin", page), asked, method],
+            b"",
+        )
+        .await;
     assert_eq!((response.status, response.body.len()), (204, 0));
     assert_eq!(response.header("access-control-allow-origin"), Some(page));
-    assert_eq!(response.header("access-control-allow-methods"), Some("POST, GET, OPTIONS"));
-    assert_eq!(response.header("access-control-allow-headers"), Some(asked.1));
+    assert_eq!(
+        response.header("access-control-allow-methods"),
+        Some("POST, GET, OPTIONS")
+    );
+    assert_eq!(
+        response.header("access-control-allow-headers"),
+        Some(asked.1)
+    );
     assert_eq!(response.header("access-control-max-age"), Some("600"));
     assert_eq!(response.header("vary"), Some("Origin"));
-    let refused = client.ask("OPTIONS", "/", &[("Origin", "https://evil.test"), asked, method], b"").await;
+    let refused = client
+        .ask(
+            "OPTIONS",
+            "/",
+            &[("Origin", "https://evil.test"), asked, method],
+            b"",
+        )
+        .await;
     assert_eq!(refused.status, 403);
     assert_eq!(refused.header("access-control-allow-origin"), None);
     let plain = site.client().await.ask("OPTIONS", "/", &[], b"").await;
-    assert_eq!((plain.status, plain.header("access-control-allow-origin")), (204, None));
+    assert_eq!(
+        (plain.status, plain.header("access-control-allow-origin")),
+        (204, None)
+    );
     site.heard_nothing();
 }
 
@@ -127,26 +210,50 @@ async fn a_preflight_is_answered_for_allowed_pages_only() {
 #[tokio::test]
 async fn a_wildcard_is_answered_as_one_and_never_with_credentials() {
     let site = Site::with(|s| s.server.allowed_origins = vec!["*".into()]).await;
-    let response = site.post_with(&[("Origin", "https://any.test")], &balance(1)).await;
+    let response = site
+        .post_with(&[("Origin", "https://any.test")], &balance(1))
+        .await;
     assert_eq!(response.header("access-control-allow-origin"), Some("*"));
     assert_eq!(response.header("access-control-allow-credentials"), None);
-    assert_eq!(site.post_with(&[("Origin", "null")], &balance(1)).await.status, 403);
+    assert_eq!(
+        site.post_with(&[("Origin", "null")], &balance(1))
+            .await
+            .status,
+        403
+    );
 }
 
 // hardening A4
 #[tokio::test]
 async fn an_upgrade_from_a_foreign_page_is_refused_like_any_request() {
-    let mut site = Site::with(|s| s.server.allowed_origins = vec!["https://app.example.com".into()]).await;
-    let upgrade = [("Connection", "Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13"), ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==")];
+    let mut site =
+        Site::with(|s| s.server.allowed_origins = vec!["https://app.example.com".into()]).await;
+    let upgrade = [
+        ("Connection", "Upgrade"),
+        ("Upgrade", "websocket"),
+        ("Sec-WebSocket-Version", "13"),
+        ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
+    ];
     for (origin, status) in [
-        ("https://evil.test", 403), ("null", 403), ("https://APP.example.com.", 403), ("https://app.example.com:8443", 403),
+        ("https://evil.test", 403),
+        ("null", 403),
+        ("https://APP.example.com.", 403),
+        ("https://app.example.com:8443", 403),
         // Allowed pages learn that there is no WebSocket here.
-        ("https://App.Example.com", 405), ("https://app.example.com:443", 405),
+        ("https://App.Example.com", 405),
+        ("https://app.example.com:443", 405),
     ] {
         let headers: Vec<_> = upgrade.into_iter().chain([("Origin", origin)]).collect();
         let response = site.client().await.ask("GET", "/", &headers, b"").await;
         assert_eq!(response.status, status, "{origin}");
     }
-    assert_eq!(site.client().await.ask("GET", "/", &upgrade, b"").await.status, 405);
+    assert_eq!(
+        site.client()
+            .await
+            .ask("GET", "/", &upgrade, b"")
+            .await
+            .status,
+        405
+    );
     site.heard_nothing();
 }

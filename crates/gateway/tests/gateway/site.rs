@@ -36,7 +36,11 @@ impl Site {
         change(&mut settings);
         let gateway = Gateway::start(settings).await.unwrap();
         let heard = node.record().total();
-        Self { node, gateway, heard }
+        Self {
+            node,
+            gateway,
+            heard,
+        }
     }
 
     pub(crate) async fn client(&self) -> Client {
@@ -50,7 +54,10 @@ impl Site {
 
     /// One POST with more headers.
     pub(crate) async fn post_with(&self, headers: &[(&str, &str)], body: &str) -> Response {
-        self.client().await.post("/", headers, body.as_bytes()).await
+        self.client()
+            .await
+            .post("/", headers, body.as_bytes())
+            .await
     }
 
     /// One call; the answer must be 200.
@@ -70,7 +77,12 @@ impl Site {
 
     #[track_caller]
     pub(crate) fn heard_nothing(&mut self) {
-        assert_eq!(self.heard(), 0, "an endpoint heard of it: {:?}", self.node.record().calls().last());
+        assert_eq!(
+            self.heard(),
+            0,
+            "an endpoint heard of it: {:?}",
+            self.node.record().calls().last()
+        );
     }
 }
 
@@ -114,10 +126,16 @@ pub(crate) fn settings(chains: &[(&str, Option<u64>, &[String])]) -> Settings {
             require_ready: false,
             methods: MethodRules::default(),
         },
-        admin: AdminSettings { listen: None, token: None },
+        admin: AdminSettings {
+            listen: None,
+            token: None,
+        },
         chains: chains.collect(),
         keys: vec![],
-        log: LogSettings { format: LogFormat::Json, level: "error".into() },
+        log: LogSettings {
+            format: LogFormat::Json,
+            level: "error".into(),
+        },
     }
 }
 
@@ -152,13 +170,21 @@ impl Client {
     pub(crate) async fn connect(addr: SocketAddr) -> Self {
         let stream = TcpStream::connect(addr).await.unwrap();
         stream.set_nodelay(true).unwrap();
-        Self { stream, host: addr.to_string(), buffer: Vec::new() }
+        Self {
+            stream,
+            host: addr.to_string(),
+            buffer: Vec::new(),
+        }
     }
 
     /// `None` where nobody listens any more.
     pub(crate) async fn try_connect(addr: SocketAddr) -> Option<Self> {
         let stream = TcpStream::connect(addr).await.ok()?;
-        Some(Self { stream, host: addr.to_string(), buffer: Vec::new() })
+        Some(Self {
+            stream,
+            host: addr.to_string(),
+            buffer: Vec::new(),
+        })
     }
 
     /// Sends bytes as they are. Whether the gateway still takes them shows in what it answers.
@@ -213,10 +239,19 @@ impl Client {
     ) -> Response {
         let request = self.request(method, target, headers, body);
         self.send(request).await;
-        if method == "HEAD" { self.head_only().await } else { self.response().await }
+        if method == "HEAD" {
+            self.head_only().await
+        } else {
+            self.response().await
+        }
     }
 
-    pub(crate) async fn post(&mut self, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Response {
+    pub(crate) async fn post(
+        &mut self,
+        target: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Response {
         self.ask("POST", target, headers, body).await
     }
 
@@ -226,10 +261,19 @@ impl Client {
 
     pub(crate) async fn response(&mut self) -> Response {
         let mut response = self.head_only().await;
-        let length = response.header("content-length").map_or(0, |l| l.parse().unwrap());
-        assert_eq!(response.header("transfer-encoding"), None, "answers are written whole");
+        let length = response
+            .header("content-length")
+            .map_or(0, |l| l.parse().unwrap());
+        assert_eq!(
+            response.header("transfer-encoding"),
+            None,
+            "answers are written whole"
+        );
         while self.buffer.len() < length {
-            assert!(self.fill().await > 0, "the connection ended in the middle of a body");
+            assert!(
+                self.fill().await > 0,
+                "the connection ended in the middle of a body"
+            );
         }
         response.body = self.buffer.drain(..length).collect();
         response
@@ -240,17 +284,31 @@ impl Client {
             if let Some(at) = self.buffer.windows(4).position(|w| w == b"\r\n\r\n") {
                 break at;
             }
-            assert!(self.fill().await > 0, "the connection ended before an answer");
+            assert!(
+                self.fill().await > 0,
+                "the connection ended before an answer"
+            );
         };
         let head: Vec<u8> = self.buffer.drain(..end + 4).collect();
         let head = String::from_utf8(head).unwrap();
         let mut lines = head.lines();
-        let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+        let status = lines
+            .next()
+            .unwrap()
+            .split(' ')
+            .nth(1)
+            .unwrap()
+            .parse()
+            .unwrap();
         let headers = lines
             .filter_map(|line| line.split_once(": "))
             .map(|(name, value)| (name.to_ascii_lowercase(), value.to_string()))
             .collect();
-        Response { status, headers, body: vec![] }
+        Response {
+            status,
+            headers,
+            body: vec![],
+        }
     }
 
     /// Whether the gateway closed the connection without another byte.
@@ -266,7 +324,10 @@ impl Client {
 
 impl Response {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str())
+        self.headers
+            .iter()
+            .find(|(n, _)| n == name)
+            .map(|(_, v)| v.as_str())
     }
 
     pub(crate) fn text(&self) -> &str {
@@ -289,5 +350,7 @@ impl Response {
 
 /// A call of `eth_getBalance` with an id.
 pub(crate) fn balance(id: u32) -> String {
-    format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"eth_getBalance","params":["0x00000000000000000000000000000000000000aa","latest"]}}"#)
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"eth_getBalance","params":["0x00000000000000000000000000000000000000aa","latest"]}}"#
+    )
 }

@@ -11,6 +11,7 @@ mod filters;
 mod latency;
 mod logs;
 mod pool;
+mod range;
 mod render;
 mod reply;
 mod rpc;
@@ -90,6 +91,18 @@ impl Node {
         })
     }
 
+    /// The next moment after `now` at which [`Node::down`] may change.
+    #[must_use]
+    pub fn next_turn(&self, now: Duration) -> Option<Duration> {
+        let downs = self.profile.faults.iter();
+        let downs = downs.filter(|fault| fault.what == What::Carries(Carries::Down));
+        downs
+            .flat_map(|fault| [Some(fault.from), fault.until])
+            .flatten()
+            .filter(|turn| *turn > now)
+            .min()
+    }
+
     /// Takes one request. `client` tells callers apart where a limit is per client.
     pub fn ask(&mut self, now: Duration, client: &str, body: &[u8]) -> Exchange {
         self.requests += 1;
@@ -119,6 +132,14 @@ impl Node {
                     shaping.push(carries);
                 }
             }
+        }
+        let sends = calls
+            .iter()
+            .any(|call| call.method == "eth_sendRawTransaction");
+        if sends && self.profile.dialect.sends_into_a_block() {
+            let spec = self.chain.spec();
+            let block = spec.born_at(spec.head_at(now) + 1);
+            delay = delay.max(block.saturating_sub(now));
         }
         let mut rng = Rng::at(self.chain.spec().seed, &[self.index, self.requests, 1]);
         let carriage = self.answer(now, (batch, &calls), &mut rng);

@@ -23,6 +23,9 @@ pub(super) fn answer(
     params: &[Value],
 ) -> Result<String, Miss> {
     let node = Rpc { sight, params };
+    if method.contains("Filter") && !sight.dialect.has_filters() {
+        return Err(sight.dialect.no_method(method));
+    }
     match method {
         "eth_chainId" => Ok(quantity(sight.chain_id)),
         "net_version" => Ok(format!("\"{}\"", sight.chain_id)),

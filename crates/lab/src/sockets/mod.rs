@@ -15,27 +15,52 @@
 //! # node.stop().await; }
 //! ```
 //!
+//! [`serve`] puts the nodes of a scenario on ports of their own, in real time:
+//!
+//! ```
+//! use highwater_lab::{scenario::Scenario, sockets};
+//!
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> std::io::Result<()> {
+//! let text = "name = \"one\"\nduration = \"10s\"\n[[nodes]]\nname = \"a\"\n";
+//! let scenario = Scenario::parse(text, None).expect("a valid scenario");
+//! let fleet = sockets::serve(&scenario, ([127, 0, 0, 1], 0).into()).await?;
+//! assert!(fleet.members()[0].url().starts_with("http://127.0.0.1:"));
+//! fleet.stop().await;
+//! # Ok(()) }
+//! ```
+//!
 //! | module | what it holds |
 //! |---|---|
-//! | `scripted` | the node, its rules and its life |
+//! | `scripted` | the scripted node and its life |
+//! | `script` | what it is told, and what it says on its own |
 //! | `answer` | one answer: JSON-RPC layer and HTTP layer |
 //! | `travel` | how a body is framed, coded, held, cut and ended |
+//! | `fleet` | the nodes of a scenario, their ports and their lives |
+//! | `carriage` | an answer of a simulated node as steps on a socket |
+//! | `tally` | what became of a node's answers |
 //! | `gate` | waits that a test controls |
 //! | `record` | what the node saw |
 //! | `rules` | which rule answers which call |
 //! | `wire` | bytes in, bytes out |
 
 mod answer;
+mod carriage;
+mod fleet;
 mod gate;
 mod record;
 mod rules;
+mod script;
 mod scripted;
+mod tally;
 mod travel;
 mod wire;
 
 pub use crate::call::Call;
 pub use answer::{Answer, ReplyId};
+pub use fleet::{Fleet, Member, serve, serve_recorded};
 pub use gate::Gate;
 pub use record::{Received, Record};
-pub use scripted::{ConnectionFault, On, ScriptedNode};
+pub use script::ConnectionFault;
+pub use scripted::{On, ScriptedNode};
+pub use tally::Tally;
 pub use wire::HttpRequest;

@@ -13,31 +13,12 @@ use tokio::net::TcpListener;
 use tokio::sync::{oneshot, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
-use super::answer::{Answer, play_batch, play_single};
+use super::answer::Answer;
 use super::record::{Received, Record};
-use super::rules::{Matcher, Rules};
-use super::wire::{Connection, HttpRequest, Played, Step};
+use super::rules::Matcher;
+use super::script::{ConnectionFault, Script};
+use super::wire::{Connection, Played};
 use crate::call::Call;
-
-/// What happens to a connection instead of being served.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ConnectionFault {
-    /// Reset right after it was accepted, before a byte is read.
-    Reset,
-    /// Closed in order right after it was accepted.
-    Close,
-    /// Never read and never answered, until the node stops.
-    Ignore,
-}
-
-#[derive(Debug)]
-struct Script {
-    rules: Rules,
-    connection_faults: Vec<(ConnectionFault, Option<usize>)>,
-    reversed: bool,
-    chain_id: u64,
-    head: u64,
-}
 
 #[derive(Debug)]
 struct Shared {
@@ -82,13 +63,7 @@ impl ScriptedNode {
         let listener = TcpListener::bind(addr).await?;
         let addr = listener.local_addr()?;
         let shared = Arc::new(Shared {
-            script: Mutex::new(Script {
-                rules: Rules::default(),
-                connection_faults: Vec::new(),
-                reversed: false,
-                chain_id: 1,
-                head: 100,
-            }),
+            script: Mutex::new(Script::new()),
             record: Record::new(),
             dropped: watch::Sender::new(0),
         });
@@ -322,74 +297,5 @@ async fn converse(mut connection: Connection, number: u64, shared: &Shared) {
             Played::Closed => return,
             Played::Abandoned => return shared.record.gave_up(),
         }
-    }
-}
-
-impl Script {
-    fn take_connection_fault(&mut self) -> Option<ConnectionFault> {
-        let (fault, left) = self
-            .connection_faults
-            .iter_mut()
-            .find(|(_, left)| *left != Some(0))?;
-        if let Some(left) = left {
-            *left -= 1;
-        }
-        Some(*fault)
-    }
-
-    fn steps(&mut self, received: &Received) -> Vec<Step> {
-        let nothing = Call {
-            method: String::new(),
-            id: None,
-            params: None,
-            raw: String::new(),
-        };
-        let first = received.calls.first().unwrap_or(&nothing);
-        if let Some(answer) = self.rules.for_request(first, received.batch) {
-            return play_single(&answer, first.id.as_deref());
-        }
-        if received.calls.is_empty() {
-            return play_single(&refuse(&received.http), Some("null"));
-        }
-        if received.batch {
-            let answers: Vec<_> = received
-                .calls
-                .iter()
-                .map(|call| (self.answer(call), call.id.clone()))
-                .collect();
-            return play_batch(&answers, self.reversed);
-        }
-        let answer = self.answer(first);
-        play_single(&answer, first.id.as_deref())
-    }
-
-    fn answer(&mut self, call: &Call) -> Answer {
-        self.rules
-            .for_call(call)
-            .unwrap_or_else(|| honest(&call.method, self.chain_id, self.head))
-    }
-}
-
-fn refuse(http: &HttpRequest) -> Answer {
-    if http.method == "POST" {
-        Answer::error(-32700, "parse error")
-    } else {
-        Answer::body(405, "").header("allow", "POST")
-    }
-}
-
-fn honest(method: &str, chain_id: u64, head: u64) -> Answer {
-    match method {
-        "eth_chainId" => Answer::result(format!("\"{chain_id:#x}\"")),
-        "net_version" => Answer::result(format!("\"{chain_id}\"")),
-        "eth_blockNumber" => Answer::result(format!("\"{head:#x}\"")),
-        "web3_clientVersion" => Answer::result("\"Geth/v1.17.0-lab/linux-amd64/go1.26\""),
-        "eth_syncing" => Answer::result("false"),
-        "eth_gasPrice" => Answer::result("\"0x3b9aca00\""),
-        "eth_getBalance" => Answer::result("\"0xde0b6b3a7640000\""),
-        _ => Answer::error(
-            -32601,
-            &format!("the method {method} does not exist/is not available"),
-        ),
     }
 }

@@ -185,7 +185,7 @@ pub(super) fn bomb(inflated: u64) -> Bytes {
     finish_gzip(encoder)
 }
 
-fn gzip(body: &[u8]) -> Bytes {
+pub(super) fn gzip(body: &[u8]) -> Bytes {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     write_gzip(&mut encoder, body);
     finish_gzip(encoder)
@@ -205,7 +205,7 @@ fn finish_gzip(encoder: GzEncoder<Vec<u8>>) -> Bytes {
 }
 
 /// The reason phrase of a status, empty where the lab knows none.
-fn reason(status: u16) -> &'static str {
+pub(super) fn reason(status: u16) -> &'static str {
     match status {
         200 => "OK",
         204 => "No Content",

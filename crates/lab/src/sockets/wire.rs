@@ -5,6 +5,7 @@
 //! header parser and answers are lists of [`Step`]s that are played to the socket as they stand.
 
 use std::io;
+use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -50,6 +51,10 @@ pub(super) enum Step {
     Repeat(Bytes, u64),
     /// Wait for a test.
     Await(Gate),
+    /// Wait for the clock; only simulated nodes with a latency do.
+    Pause(Duration),
+    /// Wait until the client leaves.
+    Silence,
     /// Close the connection in order.
     Close,
     /// Close the connection with a TCP reset: unread and unsent bytes are lost.
@@ -137,6 +142,16 @@ impl Connection {
                         () = gate.pass() => {}
                         () = gone(&self.stream) => return Played::Abandoned,
                     }
+                }
+                Step::Pause(duration) => {
+                    tokio::select! {
+                        () = tokio::time::sleep(*duration) => {}
+                        () = gone(&self.stream) => return Played::Abandoned,
+                    }
+                }
+                Step::Silence => {
+                    gone(&self.stream).await;
+                    return Played::Abandoned;
                 }
                 Step::Close => {
                     let _ = self.stream.shutdown().await;

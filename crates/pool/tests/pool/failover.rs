@@ -170,12 +170,12 @@ async fn lists_every_attempt_in_order_when_no_error_can_be_shown() {
     let entry = |endpoint: &str, class, detail| Attempt {
         endpoint: endpoint.into(),
         class,
-        detail: Some(detail),
+        detail,
     };
     let attempts = vec![
-        entry("a", Class::BadGatewayHtml, "html"),
-        entry("b", Class::Internal, "reset"),
-        entry("c", Class::MalformedEnvelope, "not_json"),
+        entry("a", Class::BadGatewayHtml, None),
+        entry("b", Class::Internal, Some("reset")),
+        entry("c", Class::MalformedEnvelope, None),
     ];
     assert_eq!(error, Error::AllEndpointsFailed { attempts });
 }

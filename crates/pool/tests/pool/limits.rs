@@ -162,7 +162,7 @@ async fn inflates_what_is_packed_and_asks_for_it_only_where_told() {
 #[tokio::test]
 async fn refuses_a_gzip_bomb() {
     let node = ScriptedNode::start().await;
-    node.on("eth_call").always(Answer::gzip_bomb(40 << 20));
+    node.on("eth_call").always(Answer::gzip_bomb(6 << 20));
     let error = send(&upstream(&node, HttpOptions::default()), "eth_call")
         .await
         .unwrap_err();

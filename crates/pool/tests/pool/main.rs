@@ -1,5 +1,10 @@
 //! The pool against scripted nodes on real sockets.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "shared set-up of tests, outside test functions"
+)]
+
 mod bench;
 mod cancel;
 mod chain;

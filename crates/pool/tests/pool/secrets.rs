@@ -86,7 +86,7 @@ async fn shows_no_credential_in_any_error_debug_text_or_log() {
         ),
         Answer::error(-32005, &format!("limit of {KEY}")).status(429),
         Answer::huge(64 << 20),
-        Answer::gzip_bomb(64 << 20),
+        Answer::gzip_bomb(6 << 20),
         Answer::hang(&gate),
     ] {
         node.on("eth_call").once(answer);

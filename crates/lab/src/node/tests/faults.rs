@@ -233,3 +233,21 @@ fn strikes_its_share_of_requests_and_the_same_ones_each_run() {
     let count = struck.iter().filter(|hit| **hit).count();
     assert!((40..80).contains(&count), "{count}");
 }
+
+// B-2
+#[test]
+fn knows_when_it_goes_down_and_comes_back() {
+    let window = |from, until| Fault {
+        from: S * from,
+        until: Some(S * until),
+        ..always(What::Carries(Carries::Down))
+    };
+    let node = node(Dialect::Geth, vec![window(5, 9), window(2, 3)]);
+    let turns: Vec<_> = [0, 2, 3, 5, 9].map(|at| node.next_turn(S * at)).into();
+    assert_eq!(
+        turns,
+        [Some(S * 2), Some(S * 3), Some(S * 5), Some(S * 9), None]
+    );
+    let down = [0, 2, 3, 8, 9].map(|at| node.down(S * at));
+    assert_eq!(down, [false, true, false, true, false]);
+}

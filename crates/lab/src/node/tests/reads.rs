@@ -210,3 +210,59 @@ fn answers_batches_in_order_and_notifications_not_at_all() {
     assert!(String::from_utf8_lossy(&parse.body).contains("-32700"));
     assert_eq!(exchange(node, S, "eth_chainId").delay, MS * 20);
 }
+
+#[test]
+fn survives_params_of_every_shape() {
+    let methods = [
+        "eth_getBlockByNumber",
+        "eth_getBlockByHash",
+        "eth_getTransactionByHash",
+        "eth_getTransactionByBlockNumberAndIndex",
+        "eth_getBlockReceipts",
+        "eth_getLogs",
+        "eth_getBalance",
+        "eth_getTransactionCount",
+        "eth_getStorageAt",
+        "eth_call",
+        "eth_estimateGas",
+        "eth_sendRawTransaction",
+        "eth_newFilter",
+        "eth_getFilterChanges",
+        "eth_feeHistory",
+    ];
+    let max = "0xffffffffffffffff";
+    let odd = [
+        json!(null),
+        json!(-1.5e300),
+        json!(""),
+        json!("0x"),
+        json!("0x+1"),
+        json!("\u{e9}x"),
+        json!(max),
+        json!("0x0"),
+        json!(format!("0x{}", "f".repeat(64))),
+        json!(format!("0x{}", "0".repeat(40))),
+        json!({"fromBlock": "0x0", "toBlock": max}),
+        json!({"fromBlock": max, "toBlock": max, "topics": [[[]]]}),
+        json!({"blockNumber": max}),
+        json!({"to": 5, "data": "0x0"}),
+        json!([[["latest"]]]),
+    ];
+    for dialect in [super::Dialect::Geth, super::Dialect::Monad] {
+        let node = &mut super::node(dialect, Vec::new());
+        let mut answers = 0;
+        for method in methods {
+            for first in &odd {
+                for second in &odd {
+                    reply(node, S, method, json!([first, second, first]));
+                    answers += 1;
+                }
+            }
+            for params in [json!({}), json!(7), json!("0x1")] {
+                reply(node, S, method, params);
+                answers += 1;
+            }
+        }
+        assert_eq!(answers, methods.len() * (odd.len() * odd.len() + 3));
+    }
+}

@@ -213,3 +213,23 @@ fn a_transaction_sent_again_is_known_in_every_tongue() {
         assert!(message.contains(text), "{message}");
     }
 }
+
+// semantics 10
+#[test]
+fn a_client_without_filters_has_no_such_methods() {
+    let expected = [(Dialect::Monad, -32601, ""), (Dialect::Besu, 0, "0x")];
+    check("eth_newBlockFilter", &json!([]), &expected);
+}
+
+// semantics 10
+#[test]
+fn a_sequencer_answers_a_send_with_its_block() {
+    let (raw, _) = crate::chain::Sender::new(1, 1337, 5).transfer(0);
+    let body = super::body("eth_sendRawTransaction", &json!([raw]));
+    for (dialect, delay) in [(Dialect::Nitro, 700), (Dialect::Geth, 20)] {
+        let node = &mut node(dialect, Vec::new());
+        node.chain = super::fresh_chain();
+        let exchange = node.ask(S * 3 + super::MS * 300, "me", &body);
+        assert_eq!(exchange.delay, super::MS * delay);
+    }
+}

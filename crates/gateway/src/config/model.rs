@@ -1,0 +1,221 @@
+//! The configuration file as it is written: the one list of all options.
+//!
+//! The reader, the JSON schema and the table in `docs/configuration.md` are made from these
+//! structs, so that none can know an option that another does not. The first sentence of a field's
+//! documentation is what the schema and the table say; defaults stand here as the text one would
+//! write, and are read by the same code as the file.
+
+use super::{
+    field::{Field, List, Named},
+    name::{
+        Address, AddressOrOff, ChainName, Hidden, HostName, KeyHash, Label, LogLevel,
+        MethodPattern, Origin, Period, Size,
+    },
+    settings::{LogFormat, Secret, WritePolicy},
+    unit::Count,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::ops::RangeInclusive;
+
+/// Defaults, as they would be written.
+pub(super) mod default {
+    pub(in crate::config) const LISTEN: &str = "127.0.0.1:4545";
+    pub(in crate::config) const ADMIN_LISTEN: &str = "127.0.0.1:4546";
+    pub(in crate::config) const MAX_BODY: &str = "5MiB";
+    pub(in crate::config) const MAX_BATCH: u64 = 100;
+    pub(in crate::config) const MAX_BATCH_RESPONSE: &str = "25MB";
+    pub(in crate::config) const MAX_IN_FLIGHT: u64 = 10_000;
+    pub(in crate::config) const MAX_CONNECTIONS: u64 = 10_000;
+    pub(in crate::config) const DEADLINE: &str = "9s";
+    pub(in crate::config) const HEADER_TIMEOUT: &str = "10s";
+    pub(in crate::config) const BODY_TIMEOUT: &str = "30s";
+    pub(in crate::config) const DRAIN_DELAY: &str = "2s";
+    pub(in crate::config) const DRAIN_TIMEOUT: &str = "30s";
+    pub(in crate::config) const TIMEOUT: &str = "5s";
+    pub(in crate::config) const MAX_REPLY: &str = "32MiB";
+    pub(in crate::config) const LOG_LEVEL: &str = "info";
+}
+
+/// What may be configured; beyond it lies a mistake.
+pub(super) mod bound {
+    use super::RangeInclusive;
+
+    pub(in crate::config) const WORKERS: RangeInclusive<u64> = 1..=1024;
+    pub(in crate::config) const BATCH: RangeInclusive<u64> = 1..=10_000;
+    pub(in crate::config) const CONCURRENCY: RangeInclusive<u64> = 1..=1_000_000;
+    pub(in crate::config) const CHAIN_ID: RangeInclusive<u64> = 1..=u64::MAX;
+    /// From 1 KiB to 1 GiB.
+    pub(in crate::config) const SIZE: RangeInclusive<u64> = 1 << 10..=1 << 30;
+    /// Up to an hour, in milliseconds.
+    pub(in crate::config) const MILLIS: RangeInclusive<u64> = 1..=3_600_000;
+}
+
+/// Configuration of the Highwater gateway.
+#[derive(Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Root {
+    /// The RPC listener and what it accepts.
+    pub(super) server: Field<Server>,
+    /// The admin listener: health details; never on the RPC listener.
+    pub(super) admin: Field<Admin>,
+    /// One section for each chain, `[chains.NAME]`; the name is a path segment of the gateway.
+    pub(super) chains: Field<Named<Chain>>,
+    /// API keys, one `[[keys]]` section each; without any the gateway listens on loopback only.
+    pub(super) keys: List<Key>,
+    /// Log lines on stderr.
+    pub(super) log: Field<Log>,
+}
+
+/// The RPC listener and what it accepts.
+#[derive(Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Server {
+    /// Address and port of the RPC listener; beyond loopback only with at least one key.
+    #[schemars(extend("default" = default::LISTEN))]
+    pub(super) listen: Field<Address>,
+    /// Worker threads, 1 to 1024, one runtime each; by default as many as the process may use cores.
+    #[schemars(extend("minimum" = bound::WORKERS.start(), "maximum" = bound::WORKERS.end()))]
+    pub(super) workers: Field<Count>,
+    /// Host names accepted beyond loopback names and the listener's own address, without port.
+    #[schemars(extend("default" = []))]
+    pub(super) allowed_hosts: List<HostName>,
+    /// Origins of web pages that may use the gateway, as `scheme://host[:port]`; `*` accepts all.
+    #[schemars(extend("default" = []))]
+    pub(super) allowed_origins: List<Origin>,
+    /// Largest request body after decompression, 1 KiB to 1 GiB.
+    #[schemars(extend("default" = default::MAX_BODY))]
+    pub(super) max_body: Field<Size>,
+    /// Most calls in one batch, 1 to 10000.
+    #[schemars(extend("default" = default::MAX_BATCH,
+        "minimum" = bound::BATCH.start(), "maximum" = bound::BATCH.end()))]
+    pub(super) max_batch: Field<Count>,
+    /// Most bytes in the answer to one batch, 1 KiB to 1 GiB; calls past it get an error.
+    #[schemars(extend("default" = default::MAX_BATCH_RESPONSE))]
+    pub(super) max_batch_response: Field<Size>,
+    /// Calls in flight over the whole gateway, 1 to 1000000; past it callers get 429 at once.
+    #[schemars(extend("default" = default::MAX_IN_FLIGHT,
+        "minimum" = bound::CONCURRENCY.start(), "maximum" = bound::CONCURRENCY.end()))]
+    pub(super) max_in_flight: Field<Count>,
+    /// Client connections open at once, 1 to 1000000.
+    #[schemars(extend("default" = default::MAX_CONNECTIONS,
+        "minimum" = bound::CONCURRENCY.start(), "maximum" = bound::CONCURRENCY.end()))]
+    pub(super) max_connections: Field<Count>,
+    /// Time for a whole call with all its attempts, up to 1 h.
+    #[schemars(extend("default" = default::DEADLINE))]
+    pub(super) deadline: Field<Period>,
+    /// Longest wait for the head of a request, up to 1 h.
+    #[schemars(extend("default" = default::HEADER_TIMEOUT))]
+    pub(super) header_timeout: Field<Period>,
+    /// Longest wait for the body of a request, up to 1 h.
+    #[schemars(extend("default" = default::BODY_TIMEOUT))]
+    pub(super) body_timeout: Field<Period>,
+    /// On SIGTERM: how long `/readyz` says no while calls are still taken, up to 1 h.
+    #[schemars(extend("default" = default::DRAIN_DELAY))]
+    pub(super) drain_delay: Field<Period>,
+    /// After that: how long calls in flight may take before they are cut off, up to 1 h.
+    #[schemars(extend("default" = default::DRAIN_TIMEOUT))]
+    pub(super) drain_timeout: Field<Period>,
+    /// Whether a request without `"jsonrpc": "2.0"` is refused.
+    #[schemars(extend("default" = false))]
+    pub(super) strict: Field<bool>,
+    /// Whether responses carry `X-Highwater-*` headers.
+    #[schemars(extend("default" = false))]
+    pub(super) response_headers: Field<bool>,
+    /// Whether to exit with 69 when no endpoint answers at start.
+    #[schemars(extend("default" = false))]
+    pub(super) require_ready: Field<bool>,
+    /// Methods allowed or denied for everybody.
+    pub(super) methods: Field<Methods>,
+}
+
+/// Lists of method names; a `*` at the end stands for any rest, upper and lower case are the same.
+#[derive(Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Methods {
+    /// Methods allowed: under `server` in addition to those on by default, in a key the only ones.
+    #[schemars(extend("default" = []))]
+    pub(super) allow: List<MethodPattern>,
+    /// Methods denied; wins over `allow`.
+    #[schemars(extend("default" = []))]
+    pub(super) deny: List<MethodPattern>,
+}
+
+/// The admin listener: health details; never on the RPC listener.
+#[derive(Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Admin {
+    /// Address and port of the admin listener, or `off`; beyond loopback only with a token.
+    #[schemars(extend("default" = default::ADMIN_LISTEN))]
+    pub(super) listen: Field<AddressOrOff>,
+    /// Bearer token that the admin listener asks for; none by default.
+    pub(super) token: Field<Hidden<Secret>>,
+}
+
+/// One chain and the endpoints that serve it.
+#[derive(Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Chain {
+    /// The chain id; may be left out for a chain known by name.
+    #[schemars(extend("minimum" = bound::CHAIN_ID.start()))]
+    pub(super) id: Field<Count>,
+    /// Further names of the chain in paths; a known chain also answers to its usual name.
+    #[schemars(extend("default" = []))]
+    pub(super) aliases: List<ChainName>,
+    /// Longest time for one attempt at one endpoint, up to 1 h.
+    #[schemars(extend("default" = default::TIMEOUT))]
+    pub(super) timeout: Field<Period>,
+    /// What may happen to a raw transaction whose fate is open: `once` never sends it again.
+    #[schemars(extend("default" = "once"))]
+    pub(super) writes: Field<WritePolicy>,
+    /// Whether endpoints are asked for their chain id before their first call.
+    #[schemars(extend("default" = true))]
+    pub(super) verify_chain_id: Field<bool>,
+    /// Largest answer of an endpoint after decompression, 1 KiB to 1 GiB.
+    #[schemars(extend("default" = default::MAX_REPLY))]
+    pub(super) max_reply: Field<Size>,
+    /// The endpoints in order of preference; at least one.
+    pub(super) endpoints: List<Endpoint>,
+}
+
+/// One endpoint of a chain.
+#[derive(Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("required" = ["url"]))]
+pub(super) struct Endpoint {
+    /// The only name under which the endpoint is shown, unique in its chain; by default its host.
+    pub(super) label: Field<Label>,
+    /// The `http` or `https` URL; a secret: it is never shown.
+    pub(super) url: Field<Hidden<Secret>>,
+}
+
+/// One API key.
+#[derive(Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("required" = ["name", "hash"]))]
+pub(super) struct Key {
+    /// Shown in logs and metrics instead of the key; unique.
+    pub(super) name: Field<Label>,
+    /// `sha256:` and the SHA-256 of the key in hexadecimal, made by `highwater keys create`.
+    pub(super) hash: Field<Hidden<KeyHash>>,
+    /// Methods the key may call.
+    pub(super) methods: Field<Methods>,
+    /// Origins of web pages that may use the key; empty: any that the server accepts.
+    #[schemars(extend("default" = []))]
+    pub(super) origins: List<Origin>,
+    /// Chains the key may use, by name or alias; empty: all.
+    #[schemars(extend("default" = []))]
+    pub(super) chains: List<ChainName>,
+}
+
+/// Log lines on stderr.
+#[derive(Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Log {
+    /// How lines look: `auto` is text on a terminal and JSON otherwise.
+    #[schemars(extend("default" = "auto"))]
+    pub(super) format: Field<LogFormat>,
+    /// The least severe level that is written, or a filter such as `info,highwater=debug`.
+    #[schemars(extend("default" = default::LOG_LEVEL))]
+    pub(super) level: Field<LogLevel>,
+}

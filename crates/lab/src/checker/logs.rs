@@ -1,0 +1,119 @@
+//! Log answers held against a node that does nothing wrong.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::ledger::{Entry, Ledger};
+use super::question::quantity;
+use super::{Breach, Violation};
+use crate::chain::Chain;
+use crate::node::{Carriage, Dialect, Latency, Node, Profile};
+
+pub(super) fn check(ledger: &Ledger<'_>, chain: &Arc<Chain>, found: &mut Vec<Violation>) {
+    let mut perfect = Node::new(
+        Profile {
+            name: String::new(),
+            dialect: Dialect::Geth,
+            latency: Latency::Constant(Duration::ZERO),
+            faults: Vec::new(),
+        },
+        Arc::clone(chain),
+        u64::MAX,
+    );
+    for (entry, answer, result) in ledger.results() {
+        let (true, Some(got)) = (entry.method == "eth_getLogs", result.as_array()) else {
+            continue;
+        };
+        let mut report = |breach, detail| {
+            found.push(Violation {
+                breach,
+                at: answer.at,
+                call: Some(entry.call),
+                detail,
+            });
+        };
+        let places: Vec<_> = got.iter().filter_map(place).collect();
+        let unique: BTreeSet<_> = places.iter().cloned().collect();
+        if unique.len() < places.len() {
+            let doubled = places.len() - unique.len();
+            report(Breach::LogsDoubled, format!("{doubled} logs came twice"));
+        }
+        let order = |place: &Place| (place.height, place.index);
+        if !places
+            .windows(2)
+            .all(|two| order(&two[0]) <= order(&two[1]))
+        {
+            let detail = "logs are not in the order of blocks and indices".to_owned();
+            report(Breach::LogsDisordered, detail);
+        }
+        if !explicit(entry) {
+            continue;
+        }
+        // A reorg may fall between the call and its answer: either side of it is right.
+        let due = [entry.called, answer.at].map(|at| truth(&mut perfect, at, entry));
+        let [Some(before), Some(after)] = due else {
+            let both_refused = due.iter().all(Option::is_none);
+            if both_refused {
+                let detail = "a range that ends above the head was answered".to_owned();
+                report(Breach::WrongHeight, detail);
+            }
+            continue;
+        };
+        let missing = |due: &BTreeSet<Place>| due.difference(&unique).count();
+        let foreign = |due: &BTreeSet<Place>| unique.difference(due).count();
+        let (lost, odd) = (
+            missing(&before).min(missing(&after)),
+            foreign(&before).min(foreign(&after)),
+        );
+        if lost > 0 {
+            report(Breach::LogsMissing, format!("{lost} logs are missing"));
+        }
+        if odd > 0 {
+            let detail = format!("{odd} logs are from no block of the chain");
+            report(Breach::Orphaned, detail);
+        }
+    }
+}
+
+/// Where a log is, and in which block.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    height: u64,
+    index: u64,
+    hash: String,
+}
+
+fn place(log: &Value) -> Option<Place> {
+    Some(Place {
+        height: quantity(log.get("blockNumber")?.as_str()?)?,
+        index: quantity(log.get("logIndex")?.as_str()?)?,
+        hash: log.get("blockHash")?.as_str()?.to_owned(),
+    })
+}
+
+/// Whether the filter names its blocks by number or hash. Tags move while a call is on its way.
+fn explicit(entry: &Entry<'_>) -> bool {
+    let Some(filter) = entry.params.first() else {
+        return false;
+    };
+    let hex = |name: &str| {
+        let bound = filter.get(name).and_then(Value::as_str);
+        bound.is_some_and(|bound| bound.starts_with("0x"))
+    };
+    hex("blockHash") || (hex("fromBlock") && hex("toBlock"))
+}
+
+/// The logs that a perfect node returns; `None` when it refuses.
+fn truth(perfect: &mut Node, at: Duration, entry: &Entry<'_>) -> Option<BTreeSet<Place>> {
+    let body = json!({"id": 1, "method": "eth_getLogs", "params": entry.params}).to_string();
+    let exchange = perfect.ask(at, "", body.as_bytes());
+    let Carriage::Answer(delivery) = exchange.carriage else {
+        return None;
+    };
+    let reply: Value = serde_json::from_slice(&delivery.body).ok()?;
+    let logs = reply.get("result")?.as_array()?;
+    Some(logs.iter().filter_map(place).collect())
+}

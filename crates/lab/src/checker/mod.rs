@@ -1,0 +1,131 @@
+//! Reads a history and says which promises were broken.
+//!
+//! The checker sees what clients saw and what endpoints served, and knows the chain that all of
+//! them looked at. It never sees the state of what stands between, so it cannot share its mistakes.
+//! A promise binds from answer to call: what a client had been told when it asked is what the
+//! answer is held to, and calls in flight at the same time owe each other nothing.
+
+mod ledger;
+mod logs;
+mod question;
+mod reads;
+mod traffic;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::chain::Chain;
+use crate::history::History;
+use crate::scenario::{Budget, Scenario};
+use ledger::Ledger;
+
+/// A kind of broken promise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Breach {
+    /// A client saw a head lower than one it had seen before.
+    WentBack,
+    /// A read was answered from another height than the one asked for.
+    WrongHeight,
+    /// A read came from a fork that the network did not hold.
+    Orphaned,
+    /// A read at `latest` was further behind than allowed.
+    TooStale,
+    /// Logs that the range holds were not in the answer.
+    LogsMissing,
+    /// A log was in the answer twice.
+    LogsDoubled,
+    /// Logs were out of order.
+    LogsDisordered,
+    /// A receipt that a client had seen was gone, though no reorg took it.
+    ReceiptVanished,
+    /// A request that may reach one endpoint only reached two.
+    SentTwice,
+    /// An answer carried another id than the call.
+    WrongId,
+    /// An answer belonged to another question.
+    WrongCaller,
+    /// An endpoint was asked more than its budget allows.
+    OverBudget,
+    /// An answer that no endpoint gave.
+    Invented,
+}
+
+/// One broken promise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Its kind.
+    pub breach: Breach,
+    /// When it showed.
+    pub at: Duration,
+    /// The call, where it is one.
+    pub call: Option<u64>,
+    /// What was seen and what was due.
+    pub detail: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} at {:?}", self.breach, self.at)?;
+        if let Some(call) = self.call {
+            write!(f, ", call {call}")?;
+        }
+        write!(f, ": {}", self.detail)
+    }
+}
+
+/// What a history is held to.
+#[derive(Clone, Debug)]
+pub struct Promises {
+    /// Blocks by which an answer at `latest` may be behind what endpoints have shown.
+    pub stale_blocks: u64,
+    /// Budget of each endpoint.
+    pub budgets: Vec<Option<Budget>>,
+    /// Methods of which one call may reach one endpoint only.
+    pub once: Vec<String>,
+    /// Methods that may be answered without an endpoint.
+    pub local: Vec<String>,
+}
+
+impl Promises {
+    /// The promises of a scenario, with the methods that no node may see twice.
+    #[must_use]
+    pub fn of(scenario: &Scenario) -> Self {
+        let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        Self {
+            stale_blocks: scenario.stale_blocks,
+            budgets: scenario.nodes.iter().map(|(_, budget)| *budget).collect(),
+            once: names(&[
+                "eth_sendTransaction",
+                "eth_sendUserOperation",
+                "eth_newFilter",
+                "eth_newBlockFilter",
+                "eth_newPendingTransactionFilter",
+                "eth_sign",
+                "eth_signTransaction",
+                "personal_sendTransaction",
+            ]),
+            local: names(&[
+                "eth_chainId",
+                "net_version",
+                "web3_clientVersion",
+                "eth_blockNumber",
+            ]),
+        }
+    }
+}
+
+/// Every broken promise of a history, in the order in which they showed.
+#[must_use]
+pub fn check(history: &History, chain: &Arc<Chain>, promises: &Promises) -> Vec<Violation> {
+    let ledger = Ledger::read(history);
+    let mut found = Vec::new();
+    reads::check(&ledger, chain, promises, &mut found);
+    logs::check(&ledger, chain, &mut found);
+    traffic::check(&ledger, promises, &mut found);
+    found.sort_by_key(|violation| (violation.at, violation.call, violation.breach));
+    found
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,349 @@
+//! The nodes of a scenario on real sockets, in real time.
+//!
+//! One port per node. While a node is down its port is closed, so that a connection is refused by
+//! the operating system and not by a pretence.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::Instant;
+
+use super::carriage;
+use super::tally::Tally;
+use super::wire::{Connection, HttpRequest, Played, Step};
+use crate::call::parse_calls;
+use crate::chain::{Chain, View};
+use crate::history::{Event, History};
+use crate::node::{Carriage, Delivery, Exchange, Node};
+use crate::scenario::Scenario;
+
+/// Pause between two tries to open a port again that something else took: 100 ms.
+const REOPEN: Duration = Duration::from_millis(100);
+
+/// One node of a fleet.
+#[derive(Debug)]
+pub struct Member {
+    name: String,
+    addr: SocketAddr,
+    shared: Arc<Shared>,
+    listening: watch::Receiver<bool>,
+}
+
+impl Member {
+    /// Its name in the scenario.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its address.
+    #[must_use]
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// `http://ADDRESS/`.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}/", self.addr)
+    }
+
+    /// What became of its answers so far.
+    #[must_use]
+    pub fn tally(&self) -> Tally {
+        *self.shared.tally.lock()
+    }
+
+    /// Waits until its port is open, or closed.
+    ///
+    /// Cancellation: safe.
+    pub async fn wait_for_listening(&self, open: bool) {
+        let mut listening = self.listening.clone();
+        // An error means that the fleet has stopped, and with it this port.
+        let _ = listening.wait_for(|now| *now == open).await;
+    }
+}
+
+#[derive(Debug)]
+struct Shared {
+    node: Mutex<Node>,
+    index: usize,
+    tally: Mutex<Tally>,
+    history: Option<Arc<Mutex<History>>>,
+    started: Instant,
+}
+
+/// Running nodes. Dropping it stops them.
+#[derive(Debug)]
+pub struct Fleet {
+    chain: Arc<Chain>,
+    members: Vec<Member>,
+    history: Option<Arc<Mutex<History>>>,
+    started: Instant,
+    stop: watch::Sender<bool>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+/// Starts the nodes of a scenario. The first listens on `listen`, the others on the ports above it;
+/// with port 0 each takes a free one. Scenario time begins now.
+///
+/// # Errors
+///
+/// When an address cannot be bound.
+pub async fn serve(scenario: &Scenario, listen: SocketAddr) -> io::Result<Fleet> {
+    start(scenario, listen, None).await
+}
+
+/// [`serve`], and keeps what nodes received and served, for the checker. It grows with every
+/// request.
+///
+/// # Errors
+///
+/// When an address cannot be bound.
+pub async fn serve_recorded(scenario: &Scenario, listen: SocketAddr) -> io::Result<Fleet> {
+    let history = Arc::new(Mutex::new(History::new()));
+    start(scenario, listen, Some(history)).await
+}
+
+async fn start(
+    scenario: &Scenario,
+    listen: SocketAddr,
+    history: Option<Arc<Mutex<History>>>,
+) -> io::Result<Fleet> {
+    let (chain, nodes) = scenario.build();
+    // The blocks that exist at the start are built before anyone measures an answer.
+    let view = View::healthy(Duration::ZERO);
+    let _ = chain.block(&view, chain.head(&view));
+    let mut listeners = Vec::with_capacity(nodes.len());
+    for index in 0..nodes.len() {
+        listeners.push(TcpListener::bind(address(listen, index)?).await?);
+    }
+    let started = Instant::now();
+    let stop = watch::Sender::new(false);
+    let mut fleet = Fleet {
+        chain,
+        members: Vec::new(),
+        history,
+        started,
+        stop,
+        tasks: Vec::new(),
+    };
+    for (index, (node, listener)) in nodes.into_iter().zip(listeners).enumerate() {
+        let name = node.profile().name.clone();
+        let addr = listener.local_addr()?;
+        let shared = Arc::new(Shared {
+            node: Mutex::new(node),
+            index,
+            tally: Mutex::new(Tally::default()),
+            history: fleet.history.clone(),
+            started,
+        });
+        // A node that begins down is never reachable, not even for a moment.
+        let listener = (!shared.node.lock().down(Duration::ZERO)).then_some(listener);
+        let (opened, listening) = watch::channel(listener.is_some());
+        let port = Port {
+            addr,
+            shared: Arc::clone(&shared),
+            opened,
+        };
+        let stopped = fleet.stop.subscribe();
+        fleet.tasks.push(tokio::spawn(port.live(listener, stopped)));
+        fleet.members.push(Member {
+            name,
+            addr,
+            shared,
+            listening,
+        });
+    }
+    Ok(fleet)
+}
+
+fn address(listen: SocketAddr, index: usize) -> io::Result<SocketAddr> {
+    let mut addr = listen;
+    if listen.port() != 0 {
+        let port = u16::try_from(index)
+            .ok()
+            .and_then(|index| listen.port().checked_add(index));
+        let none = || io::Error::new(io::ErrorKind::InvalidInput, "no port left for every node");
+        addr.set_port(port.ok_or_else(none)?);
+    }
+    Ok(addr)
+}
+
+impl Fleet {
+    /// The nodes, in the order of the scenario.
+    #[must_use]
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// The chain that they share.
+    #[must_use]
+    pub fn chain(&self) -> &Arc<Chain> {
+        &self.chain
+    }
+
+    /// Scenario time now.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// What nodes received and served so far; empty unless recorded.
+    #[must_use]
+    pub fn history(&self) -> History {
+        let history = self.history.as_ref();
+        history.map_or_else(History::new, |history| history.lock().clone())
+    }
+
+    /// Closes every port and connection, and waits until they are closed.
+    pub async fn stop(mut self) {
+        self.stop.send_replace(true);
+        for task in self.tasks.drain(..) {
+            // A task that panicked has closed its port too.
+            let _ = task.await;
+        }
+    }
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        for task in &self.tasks {
+            task.abort();
+        }
+    }
+}
+
+/// One node's port, open and closed.
+struct Port {
+    addr: SocketAddr,
+    shared: Arc<Shared>,
+    opened: watch::Sender<bool>,
+}
+
+impl Port {
+    async fn live(self, mut listener: Option<TcpListener>, mut stopped: watch::Receiver<bool>) {
+        let mut connections = JoinSet::new();
+        loop {
+            let now = self.shared.started.elapsed();
+            let (down, change) = {
+                let node = self.shared.node.lock();
+                (node.down(now), node.next_turn(now))
+            };
+            let mut change = change;
+            if down {
+                listener = None;
+                connections.shutdown().await;
+            } else if listener.is_none() {
+                listener = TcpListener::bind(self.addr).await.ok();
+                if listener.is_none() {
+                    change = Some(now.saturating_add(REOPEN));
+                }
+            }
+            self.opened.send_if_modified(|open| {
+                let changed = *open != listener.is_some();
+                *open = listener.is_some();
+                changed
+            });
+            tokio::select! {
+                biased;
+                _ = stopped.wait_for(|stop| *stop) => break,
+                () = until(self.shared.started, change) => {}
+                accepted = accept(listener.as_ref()) => {
+                    // A failed accept is the client's haste (it reset before we took it).
+                    if let Ok((stream, _)) = accepted {
+                        let shared = Arc::clone(&self.shared);
+                        connections.spawn(converse(Connection::new(stream), shared));
+                    }
+                }
+                Some(_) = connections.join_next() => {}
+            }
+        }
+        drop(listener);
+        connections.shutdown().await;
+    }
+}
+
+async fn accept(listener: Option<&TcpListener>) -> io::Result<(tokio::net::TcpStream, SocketAddr)> {
+    match listener {
+        Some(listener) => listener.accept().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn until(started: Instant, change: Option<Duration>) {
+    match change.and_then(|change| started.checked_add(change)) {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn converse(mut connection: Connection, shared: Arc<Shared>) {
+    while let Ok(Some(request)) = connection.read_request().await {
+        let exchange = shared.ask(&request);
+        let steps = carriage::steps(&exchange);
+        let played = connection.play(&steps).await;
+        shared.tally.lock().count(&exchange, played);
+        shared.record_served(&request, &exchange, &steps);
+        if played != Played::Kept {
+            return;
+        }
+    }
+}
+
+impl Shared {
+    fn ask(&self, request: &HttpRequest) -> Exchange {
+        if request.method != "POST" {
+            let mut refusal = Delivery::json("");
+            refusal.status = 405;
+            refusal
+                .headers
+                .push(("allow".to_owned(), "POST".to_owned()));
+            return Exchange {
+                delay: Duration::ZERO,
+                carriage: Carriage::Answer(refusal),
+            };
+        }
+        let now = self.started.elapsed();
+        if let Some(history) = &self.history {
+            let mut history = history.lock();
+            for call in parse_calls(&request.body).1 {
+                history.push(Event::Received {
+                    at: now,
+                    node: self.index,
+                    method: call.method,
+                    params: call.params.unwrap_or_else(|| "[]".to_owned()),
+                });
+            }
+        }
+        // Callers are told apart as providers do it: by the key in a header or in the path.
+        let client = request.header("x-api-key").unwrap_or(&request.target);
+        self.node.lock().ask(now, client, &request.body)
+    }
+
+    fn record_served(&self, request: &HttpRequest, exchange: &Exchange, steps: &[Step]) {
+        let (Some(history), Carriage::Answer(delivery)) = (&self.history, &exchange.carriage)
+        else {
+            return;
+        };
+        if steps
+            .iter()
+            .any(|step| matches!(step, Step::Close | Step::Reset))
+        {
+            return;
+        }
+        let calls = parse_calls(&request.body).1;
+        history.lock().push(Event::Served {
+            at: self.started.elapsed(),
+            node: self.index,
+            methods: calls.into_iter().map(|call| call.method).collect(),
+            body: String::from_utf8_lossy(&delivery.body).into_owned(),
+        });
+    }
+}

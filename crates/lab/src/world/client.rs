@@ -1,0 +1,115 @@
+//! Clients that ask what programs ask, out of what they have been told.
+
+use serde_json::{Value, json};
+
+use crate::chain::{Sender, TRANSFER};
+use crate::history::Got;
+use crate::rng::Rng;
+use crate::scenario::{Ask, Scenario};
+
+/// Most transactions that a client remembers.
+const REMEMBERED: usize = 64;
+/// Blocks of a log range.
+const RANGE: u64 = 8;
+
+/// One client.
+#[derive(Debug)]
+pub(super) struct Client {
+    asks: Vec<Ask>,
+    rng: Rng,
+    sender: Sender,
+    /// Highest block that it was told of.
+    head: u64,
+    /// Transactions that it has seen in blocks or sent.
+    hashes: Vec<String>,
+    sent: u64,
+}
+
+impl Client {
+    pub(super) fn new(scenario: &Scenario, index: u64) -> Self {
+        let number = usize::try_from(index).unwrap_or(0);
+        Self {
+            asks: scenario.load.asks.clone(),
+            rng: Rng::at(scenario.seed, &[u64::MAX, index]),
+            sender: Sender::new(scenario.seed, scenario.chain.chain_id, number),
+            head: scenario.chain.start,
+            hashes: Vec::new(),
+            sent: 0,
+        }
+    }
+
+    /// The next question: method and params.
+    pub(super) fn ask(&mut self) -> (&'static str, Value) {
+        let asks = self.asks.len() as u64;
+        let index = usize::try_from(self.rng.below(asks)).unwrap_or(0);
+        let ask = self.asks.get(index).copied().unwrap_or(Ask::BlockNumber);
+        let me = self.sender.address();
+        match ask {
+            Ask::BlockNumber => ("eth_blockNumber", json!([])),
+            Ask::Block => ("eth_getBlockByNumber", json!(["latest", false])),
+            Ask::Balance => ("eth_getBalance", json!([me, "latest"])),
+            Ask::BalanceAt => {
+                let height = self.head - self.rng.below(RANGE.min(self.head + 1));
+                ("eth_getBalance", json!([me, hex(height)]))
+            }
+            Ask::Call => {
+                let data = format!("0x{:016x}", self.rng.next());
+                ("eth_call", json!([{"to": me, "data": data}, "latest"]))
+            }
+            Ask::Logs => {
+                let from = self.head.saturating_sub(self.rng.below(RANGE));
+                let range = json!({
+                    "fromBlock": hex(from), "toBlock": hex(self.head), "topics": [TRANSFER],
+                });
+                ("eth_getLogs", json!([range]))
+            }
+            Ask::Receipt => {
+                let known = self.hashes.len() as u64;
+                let index = usize::try_from(self.rng.below(known)).unwrap_or(0);
+                match self.hashes.get(index) {
+                    Some(hash) => ("eth_getTransactionReceipt", json!([hash])),
+                    // Nothing is known yet: look for something.
+                    None => ("eth_getBlockByNumber", json!(["latest", false])),
+                }
+            }
+            Ask::Send => {
+                let (raw, hash) = self.sender.transfer(self.sent);
+                self.sent += 1;
+                self.remember(hash.to_string());
+                ("eth_sendRawTransaction", json!([raw]))
+            }
+        }
+    }
+
+    /// Learns from an answer.
+    pub(super) fn hear(&mut self, method: &str, got: &Got) {
+        let Got::Result(result) = got else { return };
+        let Ok(result) = serde_json::from_str::<Value>(result) else {
+            return;
+        };
+        let number = match method {
+            "eth_blockNumber" => result.as_str(),
+            "eth_getBlockByNumber" => result.get("number").and_then(Value::as_str),
+            _ => None,
+        };
+        let number = number.and_then(|text| text.strip_prefix("0x"));
+        if let Some(height) = number.and_then(|digits| u64::from_str_radix(digits, 16).ok()) {
+            self.head = self.head.max(height);
+        }
+        let hashes = result.get("transactions").and_then(Value::as_array);
+        for hash in hashes.into_iter().flatten().filter_map(Value::as_str) {
+            self.remember(hash.to_owned());
+        }
+    }
+
+    fn remember(&mut self, hash: String) {
+        if self.hashes.len() >= REMEMBERED {
+            self.hashes.remove(0);
+        }
+        self.hashes.push(hash);
+    }
+}
+
+fn hex(number: u64) -> String {
+    format!("{number:#x}")
+}

@@ -1,0 +1,216 @@
+//! The nodes of a scenario on real sockets do what they do in-process.
+#![cfg(feature = "sockets")]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::io::Read as _;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use highwater_lab::history::Event;
+use highwater_lab::scenario::Scenario;
+use highwater_lab::sockets::{Fleet, serve, serve_recorded};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+const HEAD: &str =
+    "name = 't'\nduration = '1h'\nchain = { block_time = '1h', start = 3, transactions = 1 }\n";
+
+fn scenario(faults: &str) -> Scenario {
+    let nodes = format!("[[nodes]]\nname = \"a\"\nlatency = \"0s\"\nfaults = [{faults}]");
+    Scenario::parse(&format!("{HEAD}{nodes}"), None).unwrap()
+}
+
+fn anywhere() -> SocketAddr {
+    ([127, 0, 0, 1], 0).into()
+}
+
+async fn fleet(faults: &str) -> Fleet {
+    serve(&scenario(faults), anywhere()).await.unwrap()
+}
+
+/// One request, and everything that comes until the node closes.
+async fn ask(fleet: &Fleet, method: &str, key: &str) -> std::io::Result<Vec<u8>> {
+    let mut stream = TcpStream::connect(fleet.members()[0].addr()).await?;
+    let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":[]}}"#);
+    let request = format!(
+        "POST /{key} HTTP/1.1\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(request.as_bytes()).await?;
+    let mut answer = Vec::new();
+    while !complete(&answer) && stream.read_buf(&mut answer).await? > 0 {}
+    Ok(answer)
+}
+
+fn complete(answer: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(answer);
+    let Some((head, _)) = text.split_once("\r\n\r\n") else {
+        return false;
+    };
+    let mut lines = head.lines();
+    let length = lines.find_map(|line| line.strip_prefix("content-length: "));
+    let length: usize = length.unwrap().parse().unwrap();
+    body(answer).len() >= length
+}
+
+fn body(answer: &[u8]) -> &[u8] {
+    let at = answer.windows(4).position(|four| four == b"\r\n\r\n");
+    &answer[at.unwrap() + 4..]
+}
+
+// B-1, B-3
+#[tokio::test]
+async fn answers_over_http_with_the_same_bytes_as_in_process() {
+    let scenario = scenario("");
+    let fleet = serve(&scenario, anywhere()).await.unwrap();
+    let (_, mut nodes) = scenario.build();
+    for method in ["eth_blockNumber", "eth_chainId", "eth_nope", "eth_gasPrice"] {
+        let there = ask(&fleet, method, "").await.unwrap();
+        let call = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":[]}}"#);
+        let (_, seen) = nodes[0]
+            .ask(Duration::ZERO, "", call.as_bytes())
+            .seen()
+            .unwrap();
+        let highwater_lab::node::Seen::Complete { body: here, .. } = seen else {
+            panic!("an honest node answers");
+        };
+        assert_eq!(body(&there), here);
+    }
+    let tally = fleet.members()[0].tally();
+    assert_eq!((tally.whole, tally.requests()), (4, 4));
+    fleet.stop().await;
+}
+
+// B-2
+#[tokio::test]
+async fn breaks_answers_on_the_wire() {
+    let cut = fleet("{ kind = 'truncate', bytes = 5 }").await;
+    let answer = ask(&cut, "eth_chainId", "").await.unwrap();
+    assert_eq!(body(&answer), b"{\"jso");
+    assert_eq!(cut.members()[0].tally().broken, 1);
+
+    let reset = fleet("{ kind = 'reset' }").await;
+    let error = ask(&reset, "eth_chainId", "").await.unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+
+    let closed = fleet("{ kind = 'close' }").await;
+    assert_eq!(ask(&closed, "eth_chainId", "").await.unwrap(), b"");
+
+    let drip = fleet("{ kind = 'drip', piece = 16, pause = '1ms' }").await;
+    let answer = ask(&drip, "eth_chainId", "").await.unwrap();
+    assert_eq!(
+        body(&answer),
+        br#"{"jsonrpc":"2.0","id":1,"result":"0x539"}"#
+    );
+
+    let stall = fleet("{ kind = 'stall', bytes = 3, pause = '1ms' }").await;
+    let answer = ask(&stall, "eth_chainId", "").await.unwrap();
+    assert_eq!(
+        body(&answer),
+        br#"{"jsonrpc":"2.0","id":1,"result":"0x539"}"#
+    );
+
+    let gzip = fleet("{ kind = 'gzip' }").await;
+    let answer = ask(&gzip, "eth_chainId", "").await.unwrap();
+    let mut text = String::new();
+    let mut inflated = flate2::read::GzDecoder::new(body(&answer));
+    inflated.read_to_string(&mut text).unwrap();
+    assert_eq!(text, r#"{"jsonrpc":"2.0","id":1,"result":"0x539"}"#);
+
+    let page = fleet("{ kind = 'page', status = 503, body = 'no', retry_after = 4 }").await;
+    let answer = ask(&page, "eth_chainId", "").await.unwrap();
+    let text = String::from_utf8(answer).unwrap();
+    assert!(
+        text.starts_with("HTTP/1.1 503 Service Unavailable\r\n"),
+        "{text}"
+    );
+    assert!(text.contains("\r\nretry-after: 4\r\n"));
+    assert_eq!(page.members()[0].tally().refused, 1);
+}
+
+// B-2
+#[tokio::test]
+async fn hangs_until_the_client_leaves() {
+    let fleet = fleet("{ kind = 'hang' }").await;
+    let mut stream = TcpStream::connect(fleet.members()[0].addr()).await.unwrap();
+    let request = b"POST / HTTP/1.1\r\ncontent-length: 2\r\n\r\n{}";
+    stream.write_all(request).await.unwrap();
+    stream.shutdown().await.unwrap();
+    let mut nothing = Vec::new();
+    stream.read_to_end(&mut nothing).await.unwrap();
+    assert_eq!(nothing, b"");
+    assert_eq!(fleet.members()[0].tally().abandoned, 1);
+}
+
+// B-2
+#[tokio::test]
+async fn refuses_connections_while_down_and_comes_back() {
+    let down = fleet("{ kind = 'down' }").await;
+    let error = ask(&down, "eth_chainId", "").await.unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::ConnectionRefused);
+
+    let back = fleet("{ kind = 'down', until = '20ms' }").await;
+    back.members()[0].wait_for_listening(true).await;
+    let answer = ask(&back, "eth_chainId", "").await.unwrap();
+    assert!(answer.starts_with(b"HTTP/1.1 200"));
+}
+
+// B-2
+#[tokio::test]
+async fn tells_clients_apart_by_key() {
+    let limit = "{ kind = 'rate-limit', rate = 0.0, burst = 1.0, per_client = true }";
+    let fleet = fleet(limit).await;
+    for (key, status) in [("k1", "200"), ("k1", "429"), ("k2", "200")] {
+        let answer = ask(&fleet, "eth_chainId", key).await.unwrap();
+        let text = String::from_utf8(answer).unwrap();
+        assert!(
+            text.starts_with(&format!("HTTP/1.1 {status}")),
+            "{key} {text}"
+        );
+    }
+}
+
+// B-1
+#[tokio::test]
+async fn puts_every_node_on_a_port_of_its_own_and_frees_them() {
+    let text = format!("{HEAD}[[nodes]]\nname = 'a'\n[[nodes]]\nname = 'b'\nlatency = '0s'");
+    let scenario = Scenario::parse(&text, None).unwrap();
+    let fleet = serve(&scenario, anywhere()).await.unwrap();
+    let [a, b] = fleet.members() else {
+        panic!("two nodes")
+    };
+    assert_eq!((a.name(), b.name()), ("a", "b"));
+    assert_ne!(a.addr(), b.addr());
+    assert_eq!(b.url(), format!("http://{}/", b.addr()));
+    let taken = serve(&scenario, a.addr()).await.unwrap_err();
+    assert_eq!(taken.kind(), std::io::ErrorKind::AddrInUse);
+    let addr = a.addr();
+    fleet.stop().await;
+    let refused = TcpStream::connect(addr).await.unwrap_err();
+    assert_eq!(refused.kind(), std::io::ErrorKind::ConnectionRefused);
+    let none = serve(&scenario, ([127, 0, 0, 1], u16::MAX).into()).await;
+    assert!(none.is_err());
+}
+
+// B-4
+#[tokio::test]
+async fn records_what_nodes_received_and_served() {
+    let scenario = scenario("{ kind = 'close', methods = ['eth_gasPrice'] }");
+    let fleet = serve_recorded(&scenario, anywhere()).await.unwrap();
+    ask(&fleet, "eth_chainId", "").await.unwrap();
+    ask(&fleet, "eth_gasPrice", "").await.unwrap();
+    let history = fleet.history();
+    let received = history.events().iter().filter_map(|event| match event {
+        Event::Received { method, .. } => Some(method.as_str()),
+        Event::Called { .. } | Event::Answered { .. } | Event::Served { .. } => None,
+    });
+    assert_eq!(
+        received.collect::<Vec<_>>(),
+        ["eth_chainId", "eth_gasPrice"]
+    );
+    let served = history
+        .events()
+        .iter()
+        .filter(|event| matches!(event, Event::Served { body, .. } if body.contains("0x539")));
+    assert_eq!(served.count(), 1);
+}
