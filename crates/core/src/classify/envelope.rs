@@ -164,7 +164,7 @@ fn is_number(token: &[u8], id: u64) -> bool {
 }
 
 /// The elements of an array that is the whole text.
-fn elements(text: &[u8]) -> Option<SmallVec<[&[u8]; 4]>> {
+pub(super) fn elements(text: &[u8]) -> Option<SmallVec<[&[u8]; 4]>> {
     let mut list = SmallVec::new();
     let mut i = after_space(text, opened(text, b'[')?);
     if text.get(i) == Some(&b']') {
@@ -184,12 +184,25 @@ fn elements(text: &[u8]) -> Option<SmallVec<[&[u8]; 4]>> {
     }
 }
 
-/// The members of an object that is the whole text.
 fn object(text: &[u8]) -> Option<Members<'_>> {
     let mut m = Members::default();
+    each_member(text, |key, value| match key {
+        b"id" => m.id = Some(value),
+        b"result" => m.result = Some(value),
+        b"error" => m.error = Some(value),
+        _ => {}
+    })?;
+    Some(m)
+}
+
+/// Calls back with every member of an object that is the whole text; nothing if it is none.
+pub(super) fn each_member<'a>(
+    text: &'a [u8],
+    mut member: impl FnMut(&'a [u8], &'a [u8]),
+) -> Option<()> {
     let mut i = after_space(text, opened(text, b'{')?);
     if text.get(i) == Some(&b'}') {
-        return (i + 1 == text.len()).then_some(m);
+        return (i + 1 == text.len()).then_some(());
     }
     loop {
         let key_end = value_end(text, i).filter(|_| text[i] == b'"')?;
@@ -200,17 +213,11 @@ fn object(text: &[u8]) -> Option<Members<'_>> {
         }
         i = after_space(text, i + 1);
         let end = value_end(text, i)?;
-        let value = Some(&text[i..end]);
-        match key {
-            b"id" => m.id = value,
-            b"result" => m.result = value,
-            b"error" => m.error = value,
-            _ => {}
-        }
+        member(key, &text[i..end]);
         i = after_space(text, end);
         match text.get(i)? {
             b',' => i = after_space(text, i + 1),
-            b'}' => return (i + 1 == text.len()).then_some(m),
+            b'}' => return (i + 1 == text.len()).then_some(()),
             _ => return None,
         }
     }

@@ -114,6 +114,8 @@ impl Folded {
             // Every string follows a line feed, so that a phrase can be bound to its beginning.
             self.text.push(b'\n');
         }
+        // Spaces before capitals and numbers add a little.
+        self.text.reserve(raw.len() + raw.len() / 4 + 16);
         let start = self.text.len();
         let mut i = 0;
         while i < raw.len() {
@@ -172,6 +174,12 @@ impl Folded {
     }
 
     fn word(&mut self, word: &[u8], end: usize) -> usize {
+        // Most words are plain.
+        if word.iter().all(u8::is_ascii_lowercase) && word.len() < LONG_TOKEN {
+            self.text.push(b' ');
+            self.text.extend_from_slice(word);
+            return end;
+        }
         if is_id(word) {
             self.text.extend_from_slice(b" @");
             return end;
