@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use aho_corasick::automaton::Automaton;
-use aho_corasick::dfa::DFA;
-use aho_corasick::{Anchored, MatchKind, StartKind};
+use aho_corasick::nfa::contiguous::NFA;
+use aho_corasick::{Anchored, MatchKind};
 use smallvec::SmallVec;
 
 use super::class::Class;
@@ -114,16 +114,29 @@ impl Builder {
     /// The rules before `telling` recognise reverts by their frame; the words of those after it are
     /// found in many a sentence.
     pub(super) fn finish(self, rules: Vec<Compiled>, telling: Range<usize>) -> Matcher {
-        let automaton = DFA::builder()
+        let automaton = NFA::builder()
             .match_kind(MatchKind::Standard)
-            .start_kind(StartKind::Unanchored)
             .build(&self.phrases)
             .expect("invariant: the phrases are few and short");
         let words = self.groups.len().div_ceil(64);
+        let (mut spans, mut bits) = (Vec::new(), Vec::<(usize, u64)>::new());
+        for groups in &self.members {
+            let from = bits.len();
+            for group in groups {
+                let (word, bit) = (usize::from(group / 64), 1_u64 << (group % 64));
+                match bits[from..].iter_mut().find(|(w, _)| *w == word) {
+                    Some((_, set)) => *set |= bit,
+                    None => bits.push((word, bit)),
+                }
+            }
+            spans.push((from, bits.len()));
+        }
         Matcher {
             automaton,
             phrases: self.phrases,
             members: self.members,
+            spans,
+            bits,
             words,
             firsts: rules
                 .iter()
@@ -138,9 +151,13 @@ impl Builder {
 /// The automaton and the rules in their order.
 #[derive(Debug)]
 pub(super) struct Matcher {
-    automaton: DFA,
+    automaton: NFA,
     phrases: Vec<String>,
     members: Vec<SmallVec<[u16; 4]>>,
+    /// The same as bits: which of `bits` belong to a phrase.
+    spans: Vec<(usize, usize)>,
+    /// A word of 64 groups and the bits to set in it.
+    bits: Vec<(usize, u64)>,
     /// Words of 64 groups per string.
     words: usize,
     rules: Vec<Compiled>,
@@ -239,18 +256,24 @@ impl Matcher {
         let segments = &said.folded.segments[..];
         let mut of: SmallVec<[u64; 32]> =
             SmallVec::from_elem(0, self.words * segments.len().max(1));
-        let mut any: SmallVec<[u64; 8]> = SmallVec::from_elem(0, self.words);
+        let mut rest = &mut of[..];
         let mut s = 0;
         self.each(&said.folded.text, |end, phrase| {
             while s + 1 < segments.len() && end > segments[s].end {
                 s += 1;
+                rest = &mut std::mem::take(&mut rest)[self.words..];
             }
-            for &group in &self.members[phrase] {
-                let (word, bit) = (usize::from(group / 64), 1 << (group % 64));
-                of[s * self.words + word] |= bit;
-                any[word] |= bit;
+            let (from, to) = self.spans[phrase];
+            for &(word, bits) in &self.bits[from..to] {
+                rest[word] |= bits;
             }
         });
+        let mut any: SmallVec<[u64; 8]> = SmallVec::from_elem(0, self.words);
+        for one in of.chunks(self.words.max(1)) {
+            for (a, b) in any.iter_mut().zip(one) {
+                *a |= b;
+            }
+        }
         Hits { of, any }
     }
 
