@@ -1,6 +1,9 @@
 //! Logs: on stderr, one constant message per event with its data in fields, never a body, a
 //! parameter, a URL or an address of a client (G-7).
 
+mod lines;
+
+use self::lines::Lines;
 use crate::config::{LogFormat, LogSettings};
 use std::io::{IsTerminal, stderr};
 use tracing_subscriber::EnvFilter;
@@ -13,11 +16,13 @@ pub(crate) fn init(settings: &LogSettings) {
         LogFormat::Json => false,
         LogFormat::Auto => stderr().is_terminal(),
     };
+    let colour = text && stderr().is_terminal();
+    let lines = move || Lines::new(stderr(), colour);
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(stderr);
+        .with_writer(lines);
     let _ = if text {
-        builder.with_ansi(stderr().is_terminal()).try_init()
+        builder.with_ansi(colour).try_init()
     } else {
         builder.json().flatten_event(true).try_init()
     };

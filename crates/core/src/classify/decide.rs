@@ -67,6 +67,29 @@ impl Classifier {
         })
     }
 
+    /// The phrases by which the rule that decides an error holds, for whoever reviews the table or
+    /// writes a rule; empty where the code, the status or the shape of the body decided.
+    #[must_use]
+    pub fn phrases(&self, ev: &Evidence<'_>) -> Vec<&str> {
+        let body = trim(ev.body);
+        let mut said = Said::default();
+        let echoed = match envelope::read(body, ev) {
+            Shape::Error { error, echoed, .. } => {
+                said.read_json(error.as_bytes());
+                echoed
+            }
+            Shape::NoAnswer { text, .. } => {
+                said.read_json(text.as_bytes());
+                false
+            }
+            Shape::Good(_) | Shape::GoodBatch | Shape::Stray(_) | Shape::NotJson => {
+                return Vec::new();
+            }
+        };
+        self.matcher
+            .decisive(&said, &circumstances(ev, &said, echoed))
+    }
+
     /// Judges an answer; `None` is a good answer.
     #[must_use]
     pub fn classify(&self, ev: &Evidence<'_>) -> Option<Verdict> {
@@ -118,22 +141,26 @@ impl Classifier {
     }
 
     fn words(&self, ev: &Evidence<'_>, said: &Said, echoed: bool) -> Option<Outcome> {
-        let (mut facts, asked) = request::facts(ev);
-        if echoed {
-            facts = facts.and(Facts::ID_ECHOED);
-        }
-        if said.solidity_data || (said.encoded_data && said.has_code(3)) {
-            facts = facts.and(Facts::REVERT_DATA);
-        }
-        if asked.is_some_and(|n| said.folded.numbers.iter().any(|x| x.value == n)) {
-            facts = facts.and(Facts::ECHOES_BLOCK);
-        }
-        let at = Circumstances {
-            facts,
-            status: ev.status,
-            method: ev.method,
-        };
-        self.matcher.first(said, &at)
+        self.matcher.first(said, &circumstances(ev, said, echoed))
+    }
+}
+
+/// The facts that rules may ask for, of the request and of the answer.
+fn circumstances<'a>(ev: &Evidence<'a>, said: &Said, echoed: bool) -> Circumstances<'a> {
+    let (mut facts, asked) = request::facts(ev);
+    if echoed {
+        facts = facts.and(Facts::ID_ECHOED);
+    }
+    if said.solidity_data || (said.encoded_data && said.has_code(3)) {
+        facts = facts.and(Facts::REVERT_DATA);
+    }
+    if asked.is_some_and(|n| said.folded.numbers.iter().any(|x| x.value == n)) {
+        facts = facts.and(Facts::ECHOES_BLOCK);
+    }
+    Circumstances {
+        facts,
+        status: ev.status,
+        method: ev.method,
     }
 }
 
@@ -142,7 +169,7 @@ fn unknown_error(ev: &Evidence<'_>, said: &Said, legal: bool) -> Option<Outcome>
     if legal && said.outer_code().is_some() || ev.status >= 500 {
         return None;
     }
-    Some(outcome(Class::MalformedEnvelope, None))
+    no_answer(ev, true)
 }
 
 /// JSON without result and error that no rule knows: the status decides.

@@ -110,7 +110,11 @@ fn single<'a>(text: &'a str, m: &Members<'a>, id: u64) -> Shape<'a> {
             // The check of the hot path knows more ways to be malformed: a wrong version, a member
             // twice, too deep.
             let sound = ours && matches!(parse_reply(text.as_bytes(), id), Ok(Reply::Result(_)));
-            if sound { Shape::Good(result) } else { Shape::Stray(result) }
+            if sound {
+                Shape::Good(result)
+            } else {
+                Shape::Stray(result)
+            }
         }
         (result, Some(error)) => Shape::Error {
             error,

@@ -120,6 +120,7 @@ impl Builder {
         let words = self.groups.len().div_ceil(64);
         Matcher {
             automaton,
+            phrases: self.phrases,
             members: self.members,
             words,
             rules,
@@ -132,6 +133,7 @@ impl Builder {
 #[derive(Debug)]
 pub(super) struct Matcher {
     automaton: AhoCorasick,
+    phrases: Vec<String>,
     members: Vec<SmallVec<[u16; 4]>>,
     /// Words of 64 groups per string.
     words: usize,
@@ -163,6 +165,28 @@ impl Matcher {
             outcome.subclass = Some("lookalike");
         }
         Some(outcome)
+    }
+
+    /// The phrases by which the deciding rule holds; none where a code or a status decided.
+    pub(super) fn decisive(&self, said: &Said, at: &Circumstances<'_>) -> Vec<&str> {
+        let hits = self.hits(said);
+        let Some(rule) = self
+            .rules
+            .iter()
+            .find(|rule| self.holds(rule, said, &hits, at))
+        else {
+            return Vec::new();
+        };
+        let mut out: Vec<&str> = self
+            .automaton
+            .find_overlapping_iter(&said.folded.text)
+            .map(|found| found.pattern().as_usize())
+            .filter(|p| self.members[*p].iter().any(|g| rule.all.contains(g)))
+            .map(|p| self.phrases[p].trim())
+            .collect();
+        out.sort_unstable();
+        out.dedup();
+        out
     }
 
     /// Whether the reason inside a revert's frame reads like an answer of another class: worth a

@@ -196,6 +196,14 @@ fn note(
     let slot = match kind {
         Some(Kind::Blocks) => &mut out.max_blocks,
         Some(Kind::Results) => &mut out.max_results,
+        // A bare "size 1024" of a query that is too wide counts blocks.
+        Some(Kind::Bytes)
+            if subclass == Some("block_span")
+                && unit == 1
+                && !noun(w.at(i + 1)).is_some_and(|n| n.0 == Kind::Bytes) =>
+        {
+            &mut out.max_blocks
+        }
         Some(Kind::Bytes) => {
             let size = value
                 .saturating_mul(unit)

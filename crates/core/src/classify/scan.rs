@@ -255,12 +255,16 @@ impl Said {
 
     /// A number or a duration in quotes under a name: `"30"`, `"707.5ms"`.
     fn named(&mut self, text: &[u8], key: &[u8]) {
-        if key.is_empty() || text.len() > MAX_NAMED || !text.first().is_some_and(u8::is_ascii_digit) {
+        if key.is_empty() || text.len() > MAX_NAMED || !text.first().is_some_and(u8::is_ascii_digit)
+        {
             return;
         }
         if text.iter().all(|c| c.is_ascii_digit() || *c == b'.') {
             self.fact(key, text);
-        } else if let Some(wait) = std::str::from_utf8(text).ok().and_then(super::wait::duration) {
+        } else if let Some(wait) = std::str::from_utf8(text)
+            .ok()
+            .and_then(super::wait::duration)
+        {
             self.keep(key, wait.as_secs_f64());
         }
     }

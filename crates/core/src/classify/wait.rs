@@ -48,7 +48,8 @@ pub fn retry_after(value: &str, wall: SystemTime) -> Option<Duration> {
 /// Reads `10m0s`, `4ms`, `707.5ms`, `20 seconds`.
 pub(super) fn duration(value: &str) -> Option<Duration> {
     let mut said = Said::default();
-    said.folded.push(&value.as_bytes()[..value.len().min(64)], 0);
+    said.folded
+        .push(&value.as_bytes()[..value.len().min(64)], 0);
     let segment = *said.folded.segments.first()?;
     duration_at(&said, segment.start, segment.end)
 }

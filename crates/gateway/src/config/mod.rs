@@ -16,6 +16,7 @@ mod later;
 mod load;
 mod model;
 mod name;
+mod new_key;
 mod problem;
 mod reader;
 mod schema;
@@ -30,6 +31,7 @@ pub use arguments::{ArgumentError, ChainArgument, Overrides};
 pub use document::Format;
 pub use environment::{Environment, process_environment};
 pub use load::LoadError;
+pub use new_key::{KEY_ENTROPY, NewKey};
 pub use problem::{Finding, Report};
 pub use schema::{OptionRow, options, options_markdown, schema};
 pub use settings::{

@@ -61,7 +61,7 @@ impl ChainName {
 pub(super) struct Label(pub(super) String);
 
 impl Label {
-    fn parse(text: &str) -> Result<Self, String> {
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
         let legal = |byte: u8| byte.is_ascii_graphic() && !b"/\\?#%&=\"'`,;<>".contains(&byte);
         if text.is_empty() || text.len() > LONGEST_NAME || !text.bytes().all(legal) {
             return Err(format!(

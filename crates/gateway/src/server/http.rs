@@ -25,12 +25,11 @@ use crate::{
     state::Shared,
 };
 use bytes::Bytes;
-use highwater_core::jsonrpc::{Call, Fault, Id, Message, parse};
+use highwater_core::jsonrpc::{Call, Fault, Message, parse};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Version,
     header::{
-        ALLOW, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HOST, RETRY_AFTER, TRANSFER_ENCODING,
-        UPGRADE, VARY,
+        ALLOW, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HOST, TRANSFER_ENCODING, UPGRADE, VARY,
     },
     request::Parts,
 };

@@ -175,10 +175,10 @@ fn chain(
     ChainSettings {
         aliases,
         id,
-        timeout: range.period("timeout", raw.timeout, default::TIMEOUT),
+        timeout: range.period("timeout", &raw.timeout, default::TIMEOUT),
         writes: raw.writes.value().unwrap_or(WritePolicy::Once),
         verify_chain_id: raw.verify_chain_id.value().unwrap_or(true),
-        max_reply: range.size("max_reply", raw.max_reply, default::MAX_REPLY),
+        max_reply: range.size("max_reply", &raw.max_reply, default::MAX_REPLY),
         endpoints: endpoints(&section, &raw.endpoints, pass),
         name: heading
             .name

@@ -103,7 +103,7 @@ fn server(
         workers: if raw.workers.is_absent() {
             cores
         } else {
-            range.count("workers", raw.workers, 1, bound::WORKERS)
+            range.count("workers", &raw.workers, 1, bound::WORKERS)
         },
         allowed_hosts: raw
             .allowed_hosts
@@ -115,34 +115,39 @@ fn server(
             .elements()
             .map(|(one, _)| one.0.clone())
             .collect(),
-        max_body: range.size("max_body", raw.max_body, default::MAX_BODY),
-        max_batch: range.count("max_batch", raw.max_batch, default::MAX_BATCH, bound::BATCH),
+        max_body: range.size("max_body", &raw.max_body, default::MAX_BODY),
+        max_batch: range.count(
+            "max_batch",
+            &raw.max_batch,
+            default::MAX_BATCH,
+            bound::BATCH,
+        ),
         max_batch_response: range.size(
             "max_batch_response",
-            raw.max_batch_response,
+            &raw.max_batch_response,
             default::MAX_BATCH_RESPONSE,
         ),
         max_in_flight: range.count(
             "max_in_flight",
-            raw.max_in_flight,
+            &raw.max_in_flight,
             default::MAX_IN_FLIGHT,
             bound::CONCURRENCY,
         ),
         max_connections: range.count(
             "max_connections",
-            raw.max_connections,
+            &raw.max_connections,
             default::MAX_CONNECTIONS,
             bound::CONCURRENCY,
         ),
-        deadline: range.period("deadline", raw.deadline, default::DEADLINE),
+        deadline: range.period("deadline", &raw.deadline, default::DEADLINE),
         header_timeout: range.period(
             "header_timeout",
-            raw.header_timeout,
+            &raw.header_timeout,
             default::HEADER_TIMEOUT,
         ),
-        body_timeout: range.period("body_timeout", raw.body_timeout, default::BODY_TIMEOUT),
-        drain_delay: range.period("drain_delay", raw.drain_delay, default::DRAIN_DELAY),
-        drain_timeout: range.period("drain_timeout", raw.drain_timeout, default::DRAIN_TIMEOUT),
+        body_timeout: range.period("body_timeout", &raw.body_timeout, default::BODY_TIMEOUT),
+        drain_delay: range.period("drain_delay", &raw.drain_delay, default::DRAIN_DELAY),
+        drain_timeout: range.period("drain_timeout", &raw.drain_timeout, default::DRAIN_TIMEOUT),
         strict: raw.strict.value().unwrap_or(false),
         response_headers: raw.response_headers.value().unwrap_or(false),
         require_ready: overrides.require_ready || raw.require_ready.value().unwrap_or(false),
@@ -245,7 +250,7 @@ impl Bounds<'_> {
     fn count(
         &self,
         name: &str,
-        field: Field<Count>,
+        field: &Field<Count>,
         default: u64,
         allowed: RangeInclusive<u64>,
     ) -> usize {
@@ -257,7 +262,7 @@ impl Bounds<'_> {
         usize::try_from(number).unwrap_or(usize::MAX)
     }
 
-    fn size(&self, name: &str, field: Field<Size>, default: &str) -> usize {
+    fn size(&self, name: &str, field: &Field<Size>, default: &str) -> usize {
         let bytes = field.get().map_or_else(
             || unit::parse_size(default).expect("invariant: defaults are sizes"),
             |(size, _)| size.0,
@@ -270,7 +275,7 @@ impl Bounds<'_> {
         usize::try_from(bytes).unwrap_or(usize::MAX)
     }
 
-    fn period(&self, name: &str, field: Field<Period>, default: &str) -> Duration {
+    fn period(&self, name: &str, field: &Field<Period>, default: &str) -> Duration {
         let duration = field.get().map_or_else(
             || unit::parse_duration(default).expect("invariant: defaults are durations"),
             |(period, _)| period.0,

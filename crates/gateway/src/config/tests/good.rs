@@ -8,7 +8,7 @@ use crate::config::{
 use highwater_core::ChainId;
 use std::time::Duration;
 
-const FULL_TOML: &str = r#"
+pub(super) const FULL_TOML: &str = r#"
 [server]
 listen = "0.0.0.0:14545"
 workers = 3
@@ -66,7 +66,7 @@ format = "json"
 level = "debug"
 "#;
 
-const FULL_YAML: &str = r#"
+pub(super) const FULL_YAML: &str = r#"
 server:
   listen: 0.0.0.0:14545
   workers: 3

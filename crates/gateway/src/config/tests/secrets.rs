@@ -1,6 +1,10 @@
 //! Nothing that may be a credential is ever shown.
 
-use super::{Format, environment, read};
+use super::{
+    Format, environment,
+    good::{FULL_TOML, FULL_YAML},
+    read,
+};
 use crate::config::{Overrides, Settings};
 
 const CANARY: &str = "s3cret-canary";
@@ -166,6 +170,31 @@ fn no_message_summary_or_debug_text_holds_a_secret() {
         refused >= FILES.len() - 1,
         "nearly all of these files are bad: {refused}"
     );
+}
+
+/// Whole files that hold the canary itself, damaged at every place in three ways.
+// hardening C11, hardening T13
+#[test]
+fn no_damaged_file_makes_a_message_show_a_secret() {
+    for (format, text) in [(Format::Toml, FULL_TOML), (Format::Yaml, FULL_YAML)] {
+        let whole = text.replace("${KEY}", CANARY);
+        let mut refused = 0;
+        for (at, letter) in whole.char_indices() {
+            let (head, tail) = whole.split_at(at);
+            let rest = &tail[letter.len_utf8()..];
+            for damaged in [head.to_owned(), format!("{head}{rest}"), format!("{head}\"{tail}")] {
+                let shown = match read(format, &damaged) {
+                    Ok(settings) => format!("{settings:?}{}", settings.summary()),
+                    Err(report) => {
+                        refused += 1;
+                        report.to_string()
+                    }
+                };
+                assert!(!shown.contains(CANARY), "{damaged}\n{shown}");
+            }
+        }
+        assert!(refused > whole.len(), "most damage is noticed: {refused}");
+    }
 }
 
 // hardening C11

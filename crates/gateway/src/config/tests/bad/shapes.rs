@@ -96,6 +96,17 @@ url = 'redis://x'
         ],
     },
     Bad {
+        name: "a misspelt option of a later version",
+        format: Toml,
+        text: "[[chains.ethereum.endpoints]]
+url = 'https://a.example'
+weigth = 3
+",
+        findings: &[
+            "3:1 unknown option `weigth` in `chains.ethereum.endpoints[0]`: `weight` is not available in this version yet: remove it",
+        ],
+    },
+    Bad {
         name: "a write policy of a later version",
         format: Toml,
         text: "[chains.ethereum]

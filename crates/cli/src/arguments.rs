@@ -1,0 +1,75 @@
+//! The command line.
+//!
+//! Values are taken as text and read by us, so that no message of the parser quotes one: any of
+//! them may be a URL with a key in it.
+
+use crate::exit;
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Many Ethereum JSON-RPC endpoints, behaving like one good node.
+#[derive(Debug, Parser)]
+#[command(name = "highwater", version, after_help = exit::TABLE, disable_help_subcommand = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve endpoints as one, given by URLs or by a configuration file
+    #[command(after_help = exit::TABLE)]
+    Serve(ServeArguments),
+    /// Check a configuration file and say what it amounts to
+    CheckConfig {
+        /// A TOML file, or YAML by its ending
+        file: PathBuf,
+    },
+    /// Print the JSON schema of the configuration file
+    Schema,
+    /// API keys of the gateway
+    #[command(disable_help_subcommand = true)]
+    Keys {
+        #[command(subcommand)]
+        command: KeysCommand,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeysCommand {
+    /// Make a key and print it with the section for the configuration file
+    Create {
+        /// Name of the key in logs and metrics
+        name: String,
+    },
+}
+
+#[derive(Args)]
+pub(crate) struct ServeArguments {
+    /// Configuration file, instead of URLs
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Address of the RPC listener, instead of the file's or 127.0.0.1:4545
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) listen: Option<String>,
+    /// Address of the admin listener or `off`, instead of the file's or 127.0.0.1:4546
+    #[arg(long, value_name = "ADDR|off")]
+    pub(crate) admin_listen: Option<String>,
+    /// The chain of the URLs, instead of asking the endpoints
+    #[arg(long, value_name = "NAME_OR_ID")]
+    pub(crate) chain: Option<String>,
+    /// Exit with 69 when no endpoint answers at start
+    #[arg(long)]
+    pub(crate) require_ready: bool,
+    /// Endpoints in order of preference
+    #[arg(value_name = "URL")]
+    pub(crate) urls: Vec<String>,
+}
+
+impl std::fmt::Debug for ServeArguments {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ServeArguments")
+            .field("urls", &self.urls.len())
+            .finish_non_exhaustive()
+    }
+}

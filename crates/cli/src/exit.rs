@@ -1,0 +1,49 @@
+//! Exit codes, in one place.
+
+use std::process::ExitCode;
+
+/// The table of `--help` and `docs/cli.md`.
+pub(crate) const TABLE: &str = "\
+Exit codes:
+   0  done, or stopped as asked
+   2  wrong usage, a bad URL argument included
+  64  bad configuration file
+  69  nothing to serve: endpoints on different chains, or none answering with --require-ready
+  70  internal error
+  71  operating system: port in use, no permission";
+
+/// How the process ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Done.
+    Ok,
+    /// Wrong usage.
+    Usage,
+    /// Bad configuration file.
+    Configuration,
+    /// A fault of our own.
+    Internal,
+    /// The operating system refused something that is no listener.
+    System,
+    /// The gateway did not start; the code is its own.
+    NotServing(u8),
+}
+
+impl Exit {
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Self::Ok => 0,
+            Self::Usage => 2,
+            Self::Configuration => 64,
+            Self::Internal => 70,
+            Self::System => 71,
+            Self::NotServing(code) => code,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}
