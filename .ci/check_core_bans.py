@@ -57,8 +57,8 @@ def main():
     listed = {e["path"] for e in tomllib.loads((CORE / "clippy.toml").read_text())["disallowed-methods"]}
     faults += [f"{path} is banned, but nothing here shows it" for path in sorted(listed - USES.keys())]
     for file in sorted((CORE / "src").rglob("*.rs")):
-        is_test = file.name == "tests.rs" or "tests" in file.relative_to(CORE).parts
-        if not is_test and "disallowed_methods" in file.read_text():
+        # An instant can only be had from the clock, so tests take one as their zero.
+        if file.name != "tests.rs" and "disallowed_methods" in file.read_text():
             faults.append(f"{file.relative_to(ROOT)} lifts the bans")
     for fault in faults:
         print(f"error: {fault}", file=sys.stderr)

@@ -25,6 +25,9 @@ pub(crate) enum Command {
         /// A TOML file, or YAML by its ending
         file: PathBuf,
     },
+    /// Classify answers of endpoints: JSON lines on stdin, JSON lines on stdout
+    #[command(after_help = exit::TABLE)]
+    Classify,
     /// Print the JSON schema of the configuration file
     Schema,
     /// API keys of the gateway

@@ -1,38 +1,33 @@
 //! `highwater classify`: answers as JSON lines in, verdicts as JSON lines out.
 //!
 //! A line that is no answer is reported with its number and does not stop the rest: logs of months
-//! have such lines. The exit code is 0 when every line was classified, 2 when at least one was not,
-//! 71 when reading or writing fails. A closed pipe on the output (`… | head`) is an end, no failure.
+//! have such lines. It ends with "usage" when at least one line was not classified, with "system"
+//! when reading or writing fails. A closed pipe on the output (`… | head`) is an end, no failure.
 
-use std::io::{self, BufRead, Write};
+use crate::exit::Exit;
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::time::SystemTime;
 
 use highwater_core::classify::{Classifier, line};
 
-/// Every line was classified.
-const OK: u8 = 0;
-/// At least one line was no answer.
-const BAD_LINE: u8 = 2;
-/// Reading or writing failed.
-const SYSTEM: u8 = 71;
-
-/// Classifies all lines of `input`; the exit code.
+/// Classifies all lines of `input`.
 pub(crate) fn run(
-    mut input: impl BufRead,
+    input: impl Read,
     mut output: impl Write,
     mut errors: impl Write,
     now: SystemTime,
-) -> u8 {
+) -> Exit {
     let classifier = match Classifier::new(&[]) {
         Ok(classifier) => classifier,
         Err(error) => {
-            let _ = writeln!(errors, "highwater classify: {error}");
-            return 70;
+            let _ = writeln!(errors, "error: {error}");
+            return Exit::Internal;
         }
     };
+    let mut input = BufReader::new(input);
     let mut buffer = Vec::new();
     let mut number = 0_u64;
-    let mut code = OK;
+    let mut exit = Exit::Ok;
     loop {
         buffer.clear();
         match input.read_until(b'\n', &mut buffer) {
@@ -50,44 +45,48 @@ pub(crate) fn run(
             .and_then(|text| line(&classifier, text, now).map_err(|error| error.to_string()));
         match verdict {
             Ok(verdict) => {
-                if let Err(error) = writeln!(output, "{verdict}") {
-                    return closed(&mut errors, &error, code);
+                // Whoever waits for this answer before the next line must get it.
+                let waited_for = input.buffer().is_empty();
+                let written = writeln!(output, "{verdict}")
+                    .and_then(|()| if waited_for { output.flush() } else { Ok(()) });
+                if let Err(error) = written {
+                    return closed(&mut errors, &error, exit);
                 }
             }
             Err(error) => {
-                code = BAD_LINE;
-                let _ = writeln!(errors, "highwater classify: line {number}: {error}");
+                exit = Exit::Usage;
+                let _ = writeln!(errors, "error: line {number}: {error}");
             }
         }
     }
     match output.flush() {
-        Ok(()) => code,
-        Err(error) => closed(&mut errors, &error, code),
+        Ok(()) => exit,
+        Err(error) => closed(&mut errors, &error, exit),
     }
 }
 
-fn closed(errors: &mut impl Write, error: &io::Error, code: u8) -> u8 {
+fn closed(errors: &mut impl Write, error: &io::Error, exit: Exit) -> Exit {
     if error.kind() == io::ErrorKind::BrokenPipe {
-        code
+        exit
     } else {
         failed(errors, "writing", error)
     }
 }
 
-fn failed(errors: &mut impl Write, what: &str, error: &io::Error) -> u8 {
-    let _ = writeln!(errors, "highwater classify: {what}: {error}");
-    SYSTEM
+fn failed(errors: &mut impl Write, what: &str, error: &io::Error) -> Exit {
+    let _ = writeln!(errors, "error: {what}: {error}");
+    Exit::System
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn classify(input: &str) -> (u8, String, String) {
+    fn classify(input: &str) -> (Exit, String, String) {
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let code = run(input.as_bytes(), &mut out, &mut err, SystemTime::UNIX_EPOCH);
+        let exit = run(input.as_bytes(), &mut out, &mut err, SystemTime::UNIX_EPOCH);
         (
-            code,
+            exit,
             String::from_utf8(out).unwrap(),
             String::from_utf8(err).unwrap(),
         )
@@ -97,8 +96,8 @@ mod tests {
     #[test]
     fn writes_one_verdict_a_line() {
         let line = r#"{"id":"a","http_status":429,"method":"eth_call","body":""}"#;
-        let (code, out, err) = classify(&format!("{line}\n\n{line}"));
-        assert_eq!((code, err.as_str()), (0, ""));
+        let (exit, out, err) = classify(&format!("{line}\n\n{line}"));
+        assert_eq!((exit, err.as_str()), (Exit::Ok, ""));
         assert_eq!(out.lines().count(), 2);
         assert!(
             out.lines()
@@ -110,8 +109,8 @@ mod tests {
     #[test]
     fn names_the_bad_line_and_goes_on() {
         let good = r#"{"http_status":200,"body":"{\"id\":1,\"result\":1}"}"#;
-        let (code, out, err) = classify(&format!("{good}\nnonsense\n{good}\n{{}}\n"));
-        assert_eq!(code, 2);
+        let (exit, out, err) = classify(&format!("{good}\nnonsense\n{good}\n{{}}\n"));
+        assert_eq!(exit, Exit::Usage);
         assert_eq!(out.lines().count(), 2);
         assert!(err.contains("line 2:") && err.contains("line 4:"), "{err}");
     }
@@ -129,7 +128,10 @@ mod tests {
         }
         let mut err = Vec::new();
         let input = &br#"{"http_status":200,"body":""}"#[..];
-        assert_eq!(run(input, Closed, &mut err, SystemTime::UNIX_EPOCH), 0);
+        assert_eq!(
+            run(input, Closed, &mut err, SystemTime::UNIX_EPOCH),
+            Exit::Ok
+        );
         assert!(err.is_empty());
     }
 }

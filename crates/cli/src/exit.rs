@@ -6,7 +6,7 @@ use std::process::ExitCode;
 pub(crate) const TABLE: &str = "\
 Exit codes:
    0  done, or stopped as asked
-   2  wrong usage, a bad URL argument included
+   2  wrong usage, a bad URL argument or line of input included
   64  bad configuration file
   69  nothing to serve: endpoints on different chains, or none answering with --require-ready
   70  internal error

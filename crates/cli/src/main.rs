@@ -5,6 +5,7 @@
 
 mod arguments;
 mod check_config;
+mod classify;
 mod exit;
 mod keys;
 mod output;
@@ -13,7 +14,7 @@ mod serve;
 use arguments::{Arguments, Command, KeysCommand};
 use clap::Parser;
 use exit::Exit;
-use std::process::ExitCode;
+use std::{io, process::ExitCode, time::SystemTime};
 
 // The measured choice for a proxy's many short-lived buffers of all sizes.
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
@@ -35,6 +36,10 @@ fn run(command: Command) -> Exit {
     match command {
         Command::Serve(arguments) => serve::run(arguments),
         Command::CheckConfig { file } => check_config::run(&file),
+        Command::Classify => {
+            let output = io::BufWriter::new(io::stdout().lock());
+            classify::run(io::stdin(), output, io::stderr(), SystemTime::now())
+        }
         Command::Schema => {
             output::print(&format!("{:#}\n", highwater_gateway::config::schema()));
             Exit::Ok

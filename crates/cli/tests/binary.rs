@@ -218,6 +218,61 @@ fn a_file_takes_secrets_from_the_environment() {
 }
 
 // G-12
+// Interface: `highwater classify`.
+#[test]
+fn classifies_lines_and_ends_with_2_when_one_is_none() {
+    let mut child = highwater()
+        .arg("classify")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let good =
+        r#"{"id":7,"http_status":429,"headers":{"retry-after":"3"},"method":"eth_call","body":""}"#;
+    let input = format!("{good}\n{{\"url\":\"{NOBODY}\"}}\n{good}\n");
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(input.as_bytes())
+        .unwrap();
+    let output = child.wait_with_output().unwrap();
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert_eq!(stdout.lines().count(), 2, "{stdout}");
+    assert!(
+        stdout.starts_with(r#"{"id":7,"class":"rate_limited","#),
+        "{stdout}"
+    );
+    assert!(stdout.contains(r#""retry_after_ms":3000"#), "{stdout}");
+    assert!(
+        stderr.contains("line 2") && !stderr.contains(CANARY),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn answers_each_line_before_the_next_one_is_written() {
+    let mut child = highwater()
+        .arg("classify")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    for id in 0..3 {
+        writeln!(stdin, r#"{{"id":{id},"http_status":200,"body":""}}"#).unwrap();
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        assert!(line.starts_with(&format!(r#"{{"id":{id},"#)), "{line}");
+    }
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
+}
+
 #[test]
 fn the_schema_is_json() {
     let (stdout, _) = ends(&["schema"], 0);

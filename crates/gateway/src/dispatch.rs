@@ -6,6 +6,7 @@
 
 use crate::{
     auth::Key,
+    detached::submission,
     respond::Refusal,
     state::{Chain, Shared},
 };
@@ -13,14 +14,14 @@ use futures_util::FutureExt;
 use highwater::{Answer, CallOptions, Request};
 use highwater_core::{
     jsonrpc::{Call, Params},
-    method::{Lane, RowKind, lookup, lookup_folded},
+    method::{Changes, Lane, RowKind, lookup, lookup_folded},
 };
-use std::{borrow::Cow, panic::AssertUnwindSafe, time::Duration};
+use std::{borrow::Cow, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 /// On whose behalf, and where.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Caller<'a> {
-    pub(crate) shared: &'a Shared,
+    pub(crate) shared: &'a Arc<Shared>,
     pub(crate) chain: &'a Chain,
     pub(crate) key: Option<&'a Key>,
     /// For each call.
@@ -38,7 +39,10 @@ pub(crate) enum Outcome<'a> {
     Refused(Refusal<'a>),
 }
 
-/// Makes a call. Cancel it by dropping the future.
+/// Makes a call.
+///
+/// Cancellation: dropping the future ends a read and its upstream request; a call that changes
+/// something goes on to its end (hardening A13).
 pub(crate) async fn dispatch<'a>(caller: &Caller<'a>, call: &'a Call<'_>) -> Outcome<'a> {
     contained(run(caller, call)).await
 }
@@ -100,7 +104,15 @@ async fn run<'a>(caller: &Caller<'a>, call: &'a Call<'_>) -> Outcome<'a> {
         deadline: Some(caller.deadline),
         ..CallOptions::default()
     };
-    match caller.chain.pool.request(request, options).await {
+    let answered = if row.state_changing == Changes::Nothing {
+        caller.chain.pool.request(request, options).await
+    } else {
+        match submission(caller, request, options).await {
+            Some(answered) => answered,
+            None => return Outcome::Refused(Refusal::Internal),
+        }
+    };
+    match answered {
         Ok(answer) => Outcome::Answer(answer),
         Err(error) => Outcome::Refused(Refusal::Upstream(Cow::Owned(error))),
     }

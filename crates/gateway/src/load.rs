@@ -75,6 +75,12 @@ impl AsRef<Self> for Gauge {
 }
 
 impl<G: AsRef<Gauge>> Permit<G> {
+    /// Takes `count` whatever the bound: for work that was let in already.
+    pub(crate) fn beyond_the_bound(gauge: G, count: usize) -> Self {
+        gauge.as_ref().now.fetch_add(count, Relaxed);
+        Self { gauge, count }
+    }
+
     /// The way to the gauge that was given to [`Gauge::take`].
     pub(crate) const fn gauge(&self) -> &G {
         &self.gauge

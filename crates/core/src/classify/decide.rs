@@ -75,11 +75,11 @@ impl Classifier {
         let mut said = Said::default();
         let echoed = match envelope::read(body, ev) {
             Shape::Error { error, echoed, .. } => {
-                said.read_json(error.as_bytes());
+                said.read_json(error);
                 echoed
             }
             Shape::NoAnswer { text, .. } => {
-                said.read_json(text.as_bytes());
+                said.read_json(text);
                 false
             }
             Shape::Good(_) | Shape::GoodBatch | Shape::Stray(_) | Shape::NotJson => {
@@ -98,7 +98,9 @@ impl Classifier {
         let decided = match envelope::read(body, ev) {
             Shape::Good(result) => return classify_result(ev.method, result),
             Shape::GoodBatch => return None,
-            Shape::Stray(result) => in_result::judge(ev.method, result)
+            Shape::Stray(result) => std::str::from_utf8(result)
+                .ok()
+                .and_then(|result| in_result::judge(ev.method, result))
                 .map(hidden_outcome)
                 .or_else(|| Some(outcome(Class::MalformedEnvelope, None))),
             Shape::Error {
@@ -106,12 +108,12 @@ impl Classifier {
                 legal,
                 echoed,
             } => {
-                said.read_json(error.as_bytes());
+                said.read_json(error);
                 self.words(ev, &said, echoed)
                     .or_else(|| unknown_error(ev, &said, legal))
             }
             Shape::NoAnswer { text, object } => {
-                said.read_json(text.as_bytes());
+                said.read_json(text);
                 self.words(ev, &said, false)
                     .or_else(|| no_answer(ev, object))
             }

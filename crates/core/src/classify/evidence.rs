@@ -8,7 +8,6 @@ use std::time::SystemTime;
 pub type HeaderLookup<'a> = &'a dyn Fn(&str) -> Option<&'a str>;
 
 /// A header map without headers.
-#[must_use]
 pub fn no_headers<'a>() -> HeaderLookup<'a> {
     &|_| None
 }

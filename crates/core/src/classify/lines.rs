@@ -11,12 +11,24 @@ use super::class::{SuggestedRange, Verdict};
 use super::decide::Classifier;
 use super::evidence::Evidence;
 
-/// Why a line is no answer that could be classified.
-#[derive(Debug, thiserror::Error)]
-pub enum LineError {
-    /// Not one JSON object with the members of the interface.
-    #[error("{0}")]
-    Json(#[from] serde_json::Error),
+/// Why a line is no answer that could be classified. Its text quotes nothing of the line, which may
+/// hold URLs with keys.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct LineError(String);
+
+impl LineError {
+    fn new(error: &serde_json::Error) -> Self {
+        // Wrong values stand between quotes; names of members between backticks.
+        let text = error.to_string();
+        let (head, tail) = (text.find('"'), text.rfind('"'));
+        Self(match (head, tail) {
+            (Some(head), Some(tail)) if head < tail => {
+                format!("{}…{}", &text[..=head], &text[tail..])
+            }
+            _ => text,
+        })
+    }
 }
 
 #[derive(serde::Deserialize)]
@@ -79,7 +91,7 @@ struct Output {
 /// # Errors
 /// The line is not such an object.
 pub fn line(classifier: &Classifier, line: &str, wall: SystemTime) -> Result<String, LineError> {
-    let input: Input<'_> = serde_json::from_str(line)?;
+    let input: Input<'_> = serde_json::from_str(line).map_err(|e| LineError::new(&e))?;
     let headers: BTreeMap<String, String> = input
         .headers
         .into_iter()
@@ -108,7 +120,7 @@ pub fn line(classifier: &Classifier, line: &str, wall: SystemTime) -> Result<Str
         body: input.body.as_bytes(),
         wall,
     });
-    Ok(serde_json::to_string(&output(input.id, verdict.as_ref()))?)
+    serde_json::to_string(&output(input.id, verdict.as_ref())).map_err(|e| LineError::new(&e))
 }
 
 fn output(id: Value, verdict: Option<&Verdict>) -> Output {

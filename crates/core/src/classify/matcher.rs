@@ -113,7 +113,7 @@ impl Builder {
     /// found in many a sentence.
     pub(super) fn finish(self, rules: Vec<Compiled>, telling: Range<usize>) -> Matcher {
         let automaton = AhoCorasick::builder()
-            .kind(Some(AhoCorasickKind::ContiguousNFA))
+            .kind(Some(AhoCorasickKind::DFA))
             .match_kind(MatchKind::Standard)
             .build(&self.phrases)
             .expect("invariant: the phrases are few and short");
@@ -123,6 +123,10 @@ impl Builder {
             phrases: self.phrases,
             members: self.members,
             words,
+            firsts: rules
+                .iter()
+                .map(|r| r.all.first().copied().unwrap_or(NO_GROUP))
+                .collect(),
             rules,
             telling,
         }
@@ -138,8 +142,21 @@ pub(super) struct Matcher {
     /// Words of 64 groups per string.
     words: usize,
     rules: Vec<Compiled>,
+    /// The first group of each rule, or [`NO_GROUP`]: most rules end here, so it is kept dense.
+    firsts: Vec<u16>,
     /// The rules after those for reverts and before those by vague words.
     telling: Range<usize>,
+}
+
+/// Stands for "no group" where a rule has none.
+const NO_GROUP: u16 = u16::MAX;
+
+/// What was found in the text.
+struct Hits {
+    /// The groups with a phrase, for each string.
+    of: SmallVec<[u64; 32]>,
+    /// The groups with a phrase in any string.
+    any: SmallVec<[u64; 8]>,
 }
 
 /// The circumstances that rules may ask for besides words.
@@ -153,10 +170,7 @@ impl Matcher {
     /// What the first rule that holds says.
     pub(super) fn first(&self, said: &Said, at: &Circumstances<'_>) -> Option<Outcome> {
         let hits = self.hits(said);
-        let first = self
-            .rules
-            .iter()
-            .position(|rule| self.holds(rule, said, &hits, at))?;
+        let first = self.position(said, &hits, at)?;
         let mut outcome = self.rules[first].outcome;
         if first < self.telling.start
             && outcome.subclass.is_none()
@@ -167,14 +181,21 @@ impl Matcher {
         Some(outcome)
     }
 
+    fn position(&self, said: &Said, hits: &Hits, at: &Circumstances<'_>) -> Option<usize> {
+        (0..self.rules.len())
+            .find(|&n| self.may_hold(n, hits) && self.holds(&self.rules[n], said, &hits.of, at))
+    }
+
+    /// Whether the first group of a rule was found at all.
+    fn may_hold(&self, rule: usize, hits: &Hits) -> bool {
+        let group = self.firsts[rule];
+        group == NO_GROUP || hits.any[usize::from(group / 64)] >> (group % 64) & 1 == 1
+    }
+
     /// The phrases by which the deciding rule holds; none where a code or a status decided.
     pub(super) fn decisive(&self, said: &Said, at: &Circumstances<'_>) -> Vec<&str> {
         let hits = self.hits(said);
-        let Some(rule) = self
-            .rules
-            .iter()
-            .find(|rule| self.holds(rule, said, &hits, at))
-        else {
+        let Some(rule) = self.position(said, &hits, at).map(|n| &self.rules[n]) else {
             return Vec::new();
         };
         let mut out: Vec<&str> = self
@@ -191,38 +212,45 @@ impl Matcher {
 
     /// Whether the reason inside a revert's frame reads like an answer of another class: worth a
     /// note to whoever reads the books, and nothing else.
-    fn reads_otherwise(&self, said: &Said, hits: &[u64], frame: &[u16]) -> bool {
-        self.rules[self.telling.clone()].iter().any(|rule| {
-            // "Insufficient balance" and "unexpected error" are what contracts say every day.
-            !rule.all.is_empty()
-                && rule.outcome.class != Class::Internal
-                && rule.outcome.subclass != Some("insufficient_funds")
-                && rule.statuses.is_empty()
-                && rule.codes.is_empty()
-                && rule.number.is_none()
-                && (0..said.folded.segments.len()).any(|s| {
-                    (said.folded.segments[s].reason || frame.iter().all(|g| self.hit(hits, s, *g)))
-                        && rule.all.iter().all(|g| self.hit(hits, s, *g))
-                        && !rule.none.iter().any(|g| self.hit(hits, s, *g))
-                })
-        })
+    fn reads_otherwise(&self, said: &Said, hits: &Hits, frame: &[u16]) -> bool {
+        self.telling
+            .clone()
+            .filter(|&n| self.may_hold(n, hits))
+            .any(|n| {
+                let rule = &self.rules[n];
+                // "Insufficient balance" and "unexpected error" are what contracts say every day.
+                !rule.all.is_empty()
+                    && rule.outcome.class != Class::Internal
+                    && rule.outcome.subclass != Some("insufficient_funds")
+                    && rule.statuses.is_empty()
+                    && rule.codes.is_empty()
+                    && rule.number.is_none()
+                    && said.folded.segments.iter().enumerate().any(|(s, segment)| {
+                        (segment.reason || frame.iter().all(|g| self.hit(&hits.of, s, *g)))
+                            && rule.all.iter().all(|g| self.hit(&hits.of, s, *g))
+                            && !rule.none.iter().any(|g| self.hit(&hits.of, s, *g))
+                    })
+            })
     }
 
     /// One pass over the text: which groups have a phrase in which string.
-    fn hits(&self, said: &Said) -> SmallVec<[u64; 32]> {
-        let segments = &said.folded.segments;
-        let mut hits: SmallVec<[u64; 32]> =
+    fn hits(&self, said: &Said) -> Hits {
+        let segments = &said.folded.segments[..];
+        let mut of: SmallVec<[u64; 32]> =
             SmallVec::from_elem(0, self.words * segments.len().max(1));
+        let mut any: SmallVec<[u64; 8]> = SmallVec::from_elem(0, self.words);
         let mut s = 0;
         for found in self.automaton.find_overlapping_iter(&said.folded.text) {
             while s + 1 < segments.len() && found.end() > segments[s].end {
                 s += 1;
             }
             for &group in &self.members[found.pattern().as_usize()] {
-                hits[s * self.words + usize::from(group / 64)] |= 1 << (group % 64);
+                let (word, bit) = (usize::from(group / 64), 1 << (group % 64));
+                of[s * self.words + word] |= bit;
+                any[word] |= bit;
             }
         }
-        hits
+        Hits { of, any }
     }
 
     fn holds(&self, rule: &Compiled, said: &Said, hits: &[u64], at: &Circumstances<'_>) -> bool {

@@ -124,7 +124,7 @@ fn read(folded: &Folded, segment: Segment, subclass: Option<&str>, out: &mut Sug
             b"recommended",
         ]
         .iter()
-        .any(|m| w.at(i).starts_with(m));
+        .any(|m| w.at(i).first() == m.first() && w.at(i).starts_with(m));
         if !w.is_number(i) {
             i += 1;
             continue;
@@ -267,7 +267,7 @@ fn cap(w: &Words<'_>, i: usize) -> Option<Cap> {
             b"threshold",
         ]
         .iter()
-        .any(|m| word.starts_with(m))
+        .any(|m| word.first() == m.first() && word.starts_with(m))
     };
     let mut k = i;
     for _ in 0..9 {

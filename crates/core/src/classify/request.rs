@@ -4,6 +4,9 @@
 //! range and for one past the head; "already known" on a send and on a read). The facts are bits,
 //! so that a rule states its conditions as data.
 
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use serde_json::value::RawValue;
 
 use super::evidence::Evidence;
@@ -86,78 +89,68 @@ const NEAR: u64 = 128;
 /// Longest parameters that are looked at, in bytes.
 const MAX_PARAMS: usize = 64 * 1024;
 
-const RANGE_METHODS: &[&str] = &[
-    "getlogs",
-    "newfilter",
-    "getfilterlogs",
-    "trace_filter",
-    "getfilterchanges",
+/// Parts of lower-case method names and what they say.
+const METHOD_PARTS: &[(&str, Facts)] = &[
+    ("getlogs", Facts::LOGS),
+    ("newfilter", Facts::LOGS),
+    ("getfilterlogs", Facts::LOGS.and(Facts::FILTER)),
+    ("getfilterchanges", Facts::LOGS.and(Facts::FILTER)),
+    ("trace_filter", Facts::LOGS),
+    ("uninstallfilter", Facts::FILTER),
+    ("unsubscribe", Facts::FILTER),
+    ("subscribe", Facts::SUBSCRIBE),
+    ("sendraw", Facts::SEND),
+    ("sendtransaction", Facts::SEND.and(Facts::WALLET)),
+    ("sendprivate", Facts::SEND),
+    ("senduseroperation", Facts::SEND),
+    ("sendbundle", Facts::SEND),
+    ("trace_rawtransaction", Facts::SEND),
+    ("eth_call", Facts::CALL),
+    ("estimategas", Facts::CALL),
+    ("estimateuseroperationgas", Facts::CALL),
+    ("simulate", Facts::CALL),
+    ("createaccesslist", Facts::CALL),
+    ("trace_call", Facts::CALL),
+    ("debug_tracecall", Facts::CALL),
+    ("filltransaction", Facts::CALL),
+    ("callbundle", Facts::CALL),
+    ("multicall", Facts::CALL),
+    ("zks_estimatefee", Facts::CALL),
+    ("getproof", Facts::PROOF),
+    ("eth_sign", Facts::WALLET),
+    ("eth_requestaccounts", Facts::WALLET),
+    ("wallet_", Facts::WALLET),
+    ("personal_", Facts::WALLET),
+    ("debug_", Facts::TRACE),
+    ("trace_", Facts::TRACE),
+    ("bytransactionhash", Facts::BY_TX),
+    ("gettransactionbyhash", Facts::BY_TX),
+    ("gettransactionreceipt", Facts::BY_TX),
+    ("tracetransaction", Facts::BY_TX),
+    ("trace_transaction", Facts::BY_TX),
+    ("trace_replaytransaction", Facts::BY_TX),
 ];
-const SEND_METHODS: &[&str] = &[
-    "sendraw",
-    "sendtransaction",
-    "sendprivate",
-    "senduseroperation",
-    "sendbundle",
-    "trace_rawtransaction",
-];
-const CALL_METHODS: &[&str] = &[
-    "eth_call",
-    "estimategas",
-    "simulate",
-    "createaccesslist",
-    "trace_call",
-    "debug_tracecall",
-    "filltransaction",
-    "estimateuseroperationgas",
-    "callbundle",
-    "multicall",
-    "zks_estimatefee",
-];
+
+static METHODS: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    AhoCorasick::builder()
+        .kind(Some(AhoCorasickKind::DFA))
+        .build(METHOD_PARTS.iter().map(|(part, _)| part))
+        .expect("invariant: the parts are few and short")
+});
 
 /// Facts about a request, and the block that it asks for where it is a number.
 pub(super) fn facts(ev: &Evidence<'_>) -> (Facts, Option<u64>) {
     let mut f = Facts::NONE;
     let mut buffer = [0_u8; 48];
     let method = lower(ev.method, &mut buffer);
-    let contains = |list: &[&str]| list.iter().any(|m| method.contains(m));
+    for found in METHODS.find_overlapping_iter(method) {
+        f.set(METHOD_PARTS[found.pattern().as_usize()].1, true);
+    }
     f.set(Facts::BATCH, ev.method == Evidence::BATCH);
-    f.set(Facts::LOGS, contains(RANGE_METHODS));
-    f.set(Facts::SEND, contains(SEND_METHODS));
     f.set(Facts::SYNC, method.ends_with("sync") && f.has(Facts::SEND));
-    f.set(Facts::CALL, contains(CALL_METHODS));
     f.set(
         Facts::TX,
         f.meets(Facts::SEND.and(Facts::CALL)) || method == "eth_signtransaction",
-    );
-    f.set(Facts::PROOF, method.contains("getproof"));
-    f.set(Facts::SUBSCRIBE, method.ends_with("subscribe"));
-    f.set(
-        Facts::FILTER,
-        contains(&["getfilter", "uninstallfilter", "unsubscribe"]),
-    );
-    f.set(
-        Facts::TRACE,
-        method.starts_with("debug_")
-            || method.starts_with("trace_")
-            || method.starts_with("arbtrace_"),
-    );
-    f.set(
-        Facts::WALLET,
-        method.starts_with("wallet_")
-            || method.starts_with("personal_")
-            || contains(&["eth_sign", "eth_requestaccounts", "eth_sendtransaction"]),
-    );
-    f.set(
-        Facts::BY_TX,
-        contains(&[
-            "bytransactionhash",
-            "gettransactionbyhash",
-            "gettransactionreceipt",
-            "tracetransaction",
-            "trace_transaction",
-            "trace_replaytransaction",
-        ]),
     );
 
     let params = if ev.params.len() <= MAX_PARAMS {

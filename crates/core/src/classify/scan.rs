@@ -8,9 +8,10 @@
 
 use std::borrow::Cow;
 
-use memchr::{memchr2, memmem};
+use memchr::memmem;
 use smallvec::SmallVec;
 
+use super::envelope::closing_quote;
 use super::fold::Folded;
 
 /// How often JSON inside a string is read as JSON.
@@ -23,6 +24,8 @@ const MAX_OBJECTS: usize = 64;
 const MAX_REASON: usize = 512;
 /// Longest string that is read as a number or a duration.
 const MAX_NAMED: usize = 24;
+/// Most strings, numbers and brackets that are looked at.
+const MAX_TOKENS: u32 = 64 * 1024;
 /// Most named numbers that are kept.
 const MAX_FACTS: usize = 32;
 
@@ -61,6 +64,7 @@ pub(super) struct Said {
     pub(super) encoded_data: bool,
     /// Whether any of them begins with the selector of `Error(string)` or `Panic(uint256)`.
     pub(super) solidity_data: bool,
+    tokens: u32,
 }
 
 impl Said {
@@ -116,7 +120,8 @@ impl Said {
         // Members called `result` of the outermost object hold no text of the endpoint's.
         let mut skip_from: Option<usize> = None;
         let mut i = 0;
-        while i < json.len() && self.folded.room() > 0 {
+        while i < json.len() && self.folded.room() > 0 && self.tokens < MAX_TOKENS {
+            self.tokens += 1;
             match json[i] {
                 b'{' | b'[' => {
                     if stack.len() < MAX_DEPTH {
@@ -150,7 +155,7 @@ impl Said {
                     i += 1;
                 }
                 b'"' => {
-                    let end = string_end(json, i + 1);
+                    let end = closing_quote(json, i + 1).unwrap_or(json.len());
                     let inner = &json[i + 1..end.min(json.len())];
                     i = (end + 1).min(json.len());
                     let after = json[i..]
@@ -316,22 +321,6 @@ impl Said {
         }
         self.facts.push(Fact { name, len, value });
     }
-}
-
-/// The place of the closing quote, or the end of the text.
-fn string_end(json: &[u8], from: usize) -> usize {
-    let mut i = from;
-    while let Some(n) = memchr2(b'"', b'\\', &json[i..]) {
-        i += n;
-        if json[i] == b'"' {
-            return i;
-        }
-        i += 2;
-        if i >= json.len() {
-            return json.len();
-        }
-    }
-    json.len()
 }
 
 /// `0x` and nothing but hexadecimal digits, judged by its beginning.

@@ -106,6 +106,9 @@ fn words(said: &Said) -> Option<Duration> {
         b" after waiting #",
     ];
     let text = &said.folded.text;
+    if said.folded.numbers.is_empty() {
+        return None;
+    }
     for segment in &said.folded.segments {
         let slice = &text[segment.start..segment.end];
         for mark in MARKS {

@@ -40,3 +40,16 @@ fn says_what_is_wrong_with_a_line() {
     assert!(run(r#"{"body":""}"#).unwrap_err().contains("http_status"));
     assert!(run(r#"{"http_status":"ok","body":""}"#).is_err());
 }
+
+// Secrets: a misplaced URL is not repeated.
+#[test]
+fn quotes_nothing_of_a_bad_line() {
+    for bad in [
+        r#"{"http_status":"https://u:p@h/s3cret","body":""}"#,
+        r#"{"http_status":200,"headers":"https://h/s3cret\"x\"","body":""}"#,
+        r#"{"http_status":200,"body":{"url":"s3cret"}}"#,
+    ] {
+        let error = run(bad).unwrap_err();
+        assert!(!error.contains("s3cret"), "{error}");
+    }
+}

@@ -134,7 +134,10 @@ pub(super) fn unknown_option(section: &str, path: &str, entry: &Entry, known: &[
     if let Some(name) = nearest(key, names) {
         return format!("{unknown}: did you mean `{name}`?");
     }
-    let later = LATER.iter().filter(|(name, _)| *name == section).flat_map(|(_, keys)| *keys);
+    let later = LATER
+        .iter()
+        .filter(|(name, _)| *name == section)
+        .flat_map(|(_, keys)| *keys);
     if let Some(name) = nearest(key, later.copied()) {
         return format!("{unknown}: `{name}` is not available in this version yet: remove it");
     }

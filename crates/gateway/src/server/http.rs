@@ -15,11 +15,10 @@ use super::{
 };
 use crate::{
     auth::Key,
-    batch,
+    batch, detached,
     dispatch::{Caller, Outcome, dispatch},
     health,
     load::Gauge,
-    notify,
     respond::Refusal,
     shutdown::Phase,
     state::Shared,
@@ -302,13 +301,13 @@ async fn call(
         );
     };
     let caller = Caller {
-        shared,
+        shared: &peer.shared,
         chain: &shared.chains[grant.chain],
         key: grant.key.map(|(_, key)| key),
         deadline: deadline(&parts.headers, limits.deadline),
     };
     let forget = |call: &Call<'_>| {
-        notify::spawn(
+        detached::notification(
             &peer.shared,
             grant.chain,
             grant.key.map(|(at, _)| at),

@@ -346,6 +346,41 @@ async fn a_client_that_goes_away_takes_its_upstream_read_along() {
     site.node.record().wait_for_abandoned(1).await;
 }
 
+// hardening A13, R-36
+#[tokio::test]
+async fn a_client_that_goes_away_does_not_cut_off_a_transaction() {
+    let site = Site::new().await;
+    let gate = Gate::new();
+    site.node
+        .on("eth_sendRawTransaction")
+        .always(Answer::result("\"0xaa\"").held_by(&gate));
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"eth_sendRawTransaction","params":["0x02"]}"#;
+    let mut client = site.client().await;
+    let request = client.request("POST", "/", &[], body.as_bytes());
+    client.send(request).await;
+    gate.wait_for_held(1).await;
+    drop(client);
+    // A read of the same age is gone by the time the node sees it gone; the send is still there.
+    site.node
+        .on("eth_getBalance")
+        .always(Answer::result("1").held_by(&gate));
+    let mut client = site.client().await;
+    let request = client.request("POST", "/", &[], balance(1).as_bytes());
+    client.send(request).await;
+    gate.wait_for_held(2).await;
+    drop(client);
+    site.node.record().wait_for_abandoned(1).await;
+    assert_eq!(site.node.record().abandoned(), 1);
+    gate.open();
+    // The connection that carried the send was read to the end and serves again.
+    let before = site.node.record().connections();
+    site.post(r#"{"jsonrpc":"2.0","id":2,"method":"eth_gasPrice"}"#)
+        .await;
+    assert!(site.node.record().connections() <= before + 1);
+    assert_eq!(site.node.record().count("eth_sendRawTransaction"), 1);
+    assert_eq!(site.node.record().abandoned(), 1);
+}
+
 #[tokio::test]
 async fn response_headers_are_there_on_request_of_the_operator_only() {
     let site = Site::new().await;

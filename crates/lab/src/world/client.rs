@@ -43,7 +43,7 @@ impl Client {
         let asks = self.asks.len() as u64;
         let index = usize::try_from(self.rng.below(asks)).unwrap_or(0);
         let ask = self.asks.get(index).copied().unwrap_or(Ask::BlockNumber);
-        let me = self.sender.address();
+        let me = self.sender.address().to_string();
         match ask {
             Ask::BlockNumber => ("eth_blockNumber", json!([])),
             Ask::Block => ("eth_getBlockByNumber", json!(["latest", false])),
@@ -59,7 +59,7 @@ impl Client {
             Ask::Logs => {
                 let from = self.head.saturating_sub(self.rng.below(RANGE));
                 let range = json!({
-                    "fromBlock": hex(from), "toBlock": hex(self.head), "topics": [TRANSFER],
+                    "fromBlock": hex(from), "toBlock": hex(self.head), "topics": [TRANSFER.to_string()],
                 });
                 ("eth_getLogs", json!([range]))
             }

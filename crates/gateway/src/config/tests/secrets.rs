@@ -182,7 +182,11 @@ fn no_damaged_file_makes_a_message_show_a_secret() {
         for (at, letter) in whole.char_indices() {
             let (head, tail) = whole.split_at(at);
             let rest = &tail[letter.len_utf8()..];
-            for damaged in [head.to_owned(), format!("{head}{rest}"), format!("{head}\"{tail}")] {
+            for damaged in [
+                head.to_owned(),
+                format!("{head}{rest}"),
+                format!("{head}\"{tail}"),
+            ] {
                 let shown = match read(format, &damaged) {
                     Ok(settings) => format!("{settings:?}{}", settings.summary()),
                     Err(report) => {

@@ -1,20 +1,25 @@
-//! Calls that nobody waits for.
+//! Calls that go on without the request that brought them.
 //!
-//! A notification is run like any other call, as a node runs it, under the same policy and limits,
-//! and its outcome is dropped. The response does not wait for it: it goes on in a task of its own,
-//! which holds a place among the calls in flight and so ends before a shutdown does. Past the limit
-//! it is dropped, which is all that can be done to a caller that wants no answer.
+//! Two kinds do. A notification is run like any other call, as a node runs it, under the same policy
+//! and limits; the response does not wait for it and its outcome is dropped. Past the limit of calls
+//! in flight it is dropped too, which is all that can be done to a caller that wants no answer. And a
+//! call that changes something goes to its end even if its caller leaves (hardening A13): cut off in
+//! the middle, it would leave open whether it took effect, and nobody would learn that it did.
+//!
+//! Each has a task of its own on the worker where it began, and a place among the calls in flight,
+//! so that a shutdown waits for it.
 
 use crate::{
     dispatch::{Caller, dispatch},
-    load::Gauge,
+    load::{Gauge, Permit},
     state::Shared,
 };
+use highwater::{Answer, CallOptions, Error, Request};
 use highwater_core::jsonrpc::{Call, Params};
 use std::{sync::Arc, time::Duration};
 
 /// Starts a notification on the current worker.
-pub(crate) fn spawn(
+pub(crate) fn notification(
     shared: &Arc<Shared>,
     chain: usize,
     key: Option<usize>,
@@ -27,7 +32,7 @@ pub(crate) fn spawn(
     let method = call.method.to_string();
     let params = Owned::new(call.params);
     tokio::spawn(async move {
-        let shared = &*permit.gauge().0;
+        let shared = &permit.gauge().0;
         let caller = Caller {
             shared,
             chain: &shared.chains[chain],
@@ -41,6 +46,33 @@ pub(crate) fn spawn(
         };
         drop(dispatch(&caller, &call).await);
     });
+}
+
+/// Makes a call that changes something. `None`: it panicked.
+///
+/// Cancellation: dropping the future gives up the answer, not the call.
+pub(crate) async fn submission(
+    caller: &Caller<'_>,
+    request: Request<'_>,
+    options: CallOptions,
+) -> Option<Result<Answer, Error>> {
+    let pool = caller.chain.pool.clone();
+    let method = request.method.to_owned();
+    let descriptor = request.descriptor;
+    let params = Owned::new(request.params);
+    // The request has been let in already: while its caller waits it counts twice, which is no
+    // reason to refuse it now.
+    let permit = Permit::beyond_the_bound(InFlight(Arc::clone(caller.shared)), 1);
+    let task = tokio::spawn(async move {
+        let _permit = permit;
+        let request = Request {
+            method: &method,
+            descriptor,
+            params: params.borrow(),
+        };
+        pool.request(request, options).await
+    });
+    task.await.ok()
 }
 
 /// The calls in flight of a shared state that the permit itself keeps alive.
