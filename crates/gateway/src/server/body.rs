@@ -7,7 +7,7 @@
 //! compresses better.
 
 use bytes::{Bytes, BytesMut};
-use flate2::read::GzDecoder;
+use flate2::read::MultiGzDecoder;
 use futures_util::FutureExt;
 use http::{HeaderMap, header::CONTENT_ENCODING};
 use http_body::Body as _;
@@ -135,9 +135,11 @@ async fn collect(
     Ok(first.unwrap_or_else(|| all.freeze()))
 }
 
+/// Every member counts, and nothing may follow the last: what we read must be what another reader
+/// of the same bytes reads (hardening B8).
 fn inflate(raw: &[u8], limit: usize) -> Result<Bytes, BodyFault> {
     let limit = limit.min(raw.len().saturating_mul(MAX_RATIO));
-    let mut decoder = GzDecoder::new(raw);
+    let mut decoder = MultiGzDecoder::new(raw);
     let mut out = Vec::new();
     loop {
         let step = STEP.min(limit - out.len() + 1);
@@ -205,6 +207,18 @@ mod tests {
         packed.truncate(packed.len() / 2);
         assert_eq!(inflate(&packed, 10_000), Err(BodyFault::Garbled));
         assert_eq!(inflate(b"{}", 10_000), Err(BodyFault::Garbled));
+    }
+
+    // hardening B8
+    #[test]
+    fn members_are_joined_and_nothing_may_follow_them() {
+        let one = gzip(b"{\"id\":1,");
+        let both = [&one[..], &gzip(b"\"method\":2}")].concat();
+        assert_eq!(inflate(&both, 1000).unwrap(), "{\"id\":1,\"method\":2}");
+        for tail in [&b"x"[..], b"\0\0\0\0\0\0\0\0", b"{}", &one[..one.len() - 1]] {
+            let bytes = [&one[..], tail].concat();
+            assert_eq!(inflate(&bytes, 1000), Err(BodyFault::Garbled), "{tail:?}");
+        }
     }
 
     // hardening B2
