@@ -13,6 +13,10 @@ use highwater::{Endpoint, Pool};
 use highwater_core::{jsonrpc::Limits, router::Identity};
 use std::net::IpAddr;
 
+/// Most bytes of large request bodies in memory at once, over the whole gateway: that of 16 of the
+/// largest legal ones, 80 MiB by default, but not above this, unless two would not fit.
+const MAX_BODIES: usize = 128 * 1024 * 1024;
+
 /// The shared state.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -26,6 +30,8 @@ pub(crate) struct Shared {
     pub(crate) origins: OriginRule,
     pub(crate) in_flight: Gauge,
     pub(crate) connections: Gauge,
+    /// Bytes of large request bodies.
+    pub(crate) bodies: Gauge,
     pub(crate) shutdown: Shutdown,
 }
 
@@ -84,6 +90,7 @@ impl Shared {
             origins: OriginRule::new(&server.allowed_origins, key_origins),
             in_flight: Gauge::new(server.max_in_flight),
             connections: Gauge::new(server.max_connections),
+            bodies: Gauge::new(room_for_bodies(server.max_body)),
             shutdown: Shutdown::default(),
             chains,
             routes,
@@ -95,6 +102,11 @@ impl Shared {
     pub(crate) fn is_ready(&self) -> bool {
         !self.chains.is_empty() && self.chains.iter().all(Chain::is_ready)
     }
+}
+
+fn room_for_bodies(largest: usize) -> usize {
+    let room = largest.saturating_mul(16).min(MAX_BODIES);
+    room.max(largest.saturating_mul(2))
 }
 
 /// The host rule of a listener at an address.

@@ -172,7 +172,7 @@ fn span(body: &[u8], part: &str) -> Range<usize> {
 
 /// An error as the caller may see it.
 fn show(body: &Bytes, error: &ReplyError<'_>, scrubber: &Scrubber) -> Shown {
-    let masked = match scrubber.scrub(error.raw) {
+    let masked = match scrubber.scrub_json(error.raw) {
         None if error.legal => {
             return Shown {
                 body: body.clone(),
@@ -206,7 +206,7 @@ fn legal(write: impl FnOnce(&mut Vec<u8>), scrubber: &Scrubber) -> Shown {
     let body = Bytes::from(out);
     let found = match jsonrpc::parse_reply(&body, 0) {
         // Decoding escapes may have brought a credential to light.
-        Ok(Reply::Error(error)) if error.legal && scrubber.scrub(error.raw).is_none() => {
+        Ok(Reply::Error(error)) if error.legal && scrubber.scrub_json(error.raw).is_none() => {
             Some(span(&body, error.raw))
         }
         Ok(_) | Err(_) => None,

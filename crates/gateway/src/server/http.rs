@@ -258,26 +258,36 @@ async fn call(
     };
     let grant = grant(shared, parts, route, origin);
     let limits = &shared.server;
-    let bytes = match body::read(body, coding, limits.max_body, limits.body_timeout).await {
-        Ok(bytes) => bytes,
+    let reading = body::read(
+        body,
+        coding,
+        limits.max_body,
+        limits.body_timeout,
+        &shared.bodies,
+    );
+    let body = match reading.await {
+        Ok(body) => body,
         Err(fault) => {
             let refusal = match fault {
                 BodyFault::Large => Refusal::LargeBody,
                 BodyFault::Slow => Refusal::SlowBody,
                 BodyFault::Garbled => Refusal::Fault(highwater_core::jsonrpc::FaultKind::Parse),
+                BodyFault::Crowded => Refusal::Limit {
+                    retry_after: COME_BACK,
+                },
                 BodyFault::Gone => return Reply::empty(StatusCode::BAD_REQUEST).closing(),
             };
             let reply = Reply::refused(&refusal, None);
             return match fault {
                 BodyFault::Garbled => reply,
-                BodyFault::Large | BodyFault::Slow | BodyFault::Gone => {
+                BodyFault::Large | BodyFault::Slow | BodyFault::Crowded | BodyFault::Gone => {
                     peer.signs.linger.store(true, Relaxed);
                     reply.closing()
                 }
             };
         }
     };
-    let message = parse(&bytes, &shared.limits);
+    let message = parse(&body.bytes, &shared.limits);
     let grant = match grant {
         Ok(_) if shared.shutdown.reached(Phase::Closing) => Err(Refusal::Draining),
         other => other,
