@@ -13,11 +13,6 @@ use highwater::{Endpoint, Pool};
 use highwater_core::{jsonrpc::Limits, router::Identity};
 use std::net::IpAddr;
 
-/// Deepest nesting of a request body.
-const MAX_DEPTH: usize = 128;
-/// Longest id token, in bytes.
-const MAX_ID: usize = 256;
-
 /// The shared state.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -79,10 +74,9 @@ impl Shared {
         let key_origins = settings.keys.iter().flat_map(|key| &key.origins);
         Self {
             limits: Limits {
-                max_depth: MAX_DEPTH,
-                max_id: MAX_ID,
                 max_batch: server.max_batch,
                 strict: server.strict,
+                ..Limits::default()
             },
             auth: Auth::new(&settings.keys, |name| routes.named(name)),
             policy: Policy::new(&server.methods),

@@ -167,8 +167,7 @@ const fn delivery(status: u16, worded: Option<Class>) -> Delivery {
 
 /// The part of `body` that `part` is.
 fn span(body: &[u8], part: &str) -> Range<usize> {
-    let start = part.as_ptr().addr() - body.as_ptr().addr();
-    start..start + part.len()
+    jsonrpc::span_of(body, part).expect("invariant: a reply borrows from its body")
 }
 
 /// An error as the caller may see it.

@@ -15,7 +15,9 @@ use super::{
 };
 use crate::{
     auth::Key,
-    batch, detached,
+    batch,
+    config::parse_duration,
+    detached,
     dispatch::{Caller, Outcome, dispatch},
     health,
     load::Gauge,
@@ -418,23 +420,14 @@ fn deadline(headers: &HeaderMap, own: Duration) -> Duration {
         .map_or(own, |asked| asked.min(own))
 }
 
-/// `300ms`, `5s`, `1m`, or bare milliseconds; at least one millisecond.
+/// A duration as in the configuration, or bare milliseconds; at least one millisecond.
 fn duration(text: &str) -> Option<Duration> {
-    let digits = text
-        .bytes()
-        .take_while(|b| b.is_ascii_digit() || *b == b'.')
-        .count();
-    let (number, unit) = text.split_at(digits);
-    let scale = match unit.trim() {
-        "" | "ms" => 1.0,
-        "s" => 1000.0,
-        "m" => 60_000.0,
-        _ => return None,
-    };
-    let millis = number.parse::<f64>().ok()? * scale;
-    (millis >= 1.0)
-        .then(|| Duration::try_from_secs_f64(millis / 1000.0).ok())
-        .flatten()
+    if text.bytes().all(|b| b.is_ascii_digit()) {
+        let millis = text.parse().ok()?;
+        (millis > 0).then_some(Duration::from_millis(millis))
+    } else {
+        parse_duration(text).ok()
+    }
 }
 
 #[cfg(test)]
@@ -450,15 +443,15 @@ mod tests {
             ("300ms", ms(300)),
             ("5s", ms(5000)),
             ("250", ms(250)),
-            ("1.5s", ms(1500)),
             ("1m", ms(60_000)),
+            ("5h", ms(18_000_000)),
             ("1", ms(1)),
             ("0", None),
             ("0.5ms", None),
             ("", None),
             ("s", None),
             ("-5", None),
-            ("5h", None),
+            ("1.5s", None),
             ("NaN", None),
             ("1e3", None),
             ("99999999999999999999999s", None),
