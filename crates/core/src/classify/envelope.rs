@@ -191,18 +191,20 @@ fn object(text: &[u8]) -> Option<Members<'_>> {
         b"result" => m.result = Some(value),
         b"error" => m.error = Some(value),
         _ => {}
-    })?;
+    })
+    .filter(|end| *end == text.len())?;
     Some(m)
 }
 
-/// Calls back with every member of an object that is the whole text; nothing if it is none.
+/// Calls back with every member of the object that the text begins with, and returns its end;
+/// nothing if it is none.
 pub(super) fn each_member<'a>(
     text: &'a [u8],
     mut member: impl FnMut(&'a [u8], &'a [u8]),
-) -> Option<()> {
+) -> Option<usize> {
     let mut i = after_space(text, opened(text, b'{')?);
     if text.get(i) == Some(&b'}') {
-        return (i + 1 == text.len()).then_some(());
+        return Some(i + 1);
     }
     loop {
         let key_end = value_end(text, i).filter(|_| text[i] == b'"')?;
@@ -217,7 +219,7 @@ pub(super) fn each_member<'a>(
         i = after_space(text, end);
         match text.get(i)? {
             b',' => i = after_space(text, i + 1),
-            b'}' => return (i + 1 == text.len()).then_some(()),
+            b'}' => return Some(i + 1),
             _ => return None,
         }
     }
@@ -227,7 +229,7 @@ fn opened(text: &[u8], bracket: u8) -> Option<usize> {
     (text.first() == Some(&bracket)).then_some(1)
 }
 
-fn after_space(text: &[u8], from: usize) -> usize {
+pub(super) fn after_space(text: &[u8], from: usize) -> usize {
     let rest = text.get(from..).unwrap_or(b"");
     from + rest
         .iter()

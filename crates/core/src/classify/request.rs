@@ -7,9 +7,8 @@
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
-use smallvec::SmallVec;
 
-use super::envelope::{each_member, elements};
+use super::envelope::{after_space, each_member, elements};
 use super::evidence::Evidence;
 
 /// A set of facts about a request.
@@ -174,15 +173,15 @@ pub(super) fn facts(ev: &Evidence<'_>) -> (Facts, Option<u64>) {
     );
 
     let params = if ev.params.len() <= MAX_PARAMS {
-        elements(ev.params.trim().as_bytes()).unwrap_or_default()
+        ev.params.trim().as_bytes()
     } else {
-        Params::new()
+        b""
     };
     let mut asked = None;
     if f.has(Facts::LOGS) {
-        asked = range(&params, ev.head, &mut f);
+        asked = range(params, ev.head, &mut f);
     } else if !f.has(Facts::BATCH) {
-        asked = block(&params, ev.head, &mut f);
+        asked = block(&elements(params).unwrap_or_default(), ev.head, &mut f);
     }
     if let Some(n) = asked {
         f.set(Facts::GENESIS, n == 0);
@@ -200,13 +199,12 @@ fn lower<'b>(method: &str, buffer: &'b mut [u8; 48]) -> &'b str {
     std::str::from_utf8(&buffer[..n]).unwrap_or("")
 }
 
-type Params<'a> = SmallVec<[&'a [u8]; 4]>;
-
 /// The bounds of a log filter. The end decides what a node lacks; the start too when it is higher.
-fn range(params: &[&[u8]], head: Option<u64>, f: &mut Facts) -> Option<u64> {
+fn range(params: &[u8], head: Option<u64>, f: &mut Facts) -> Option<u64> {
     let (mut from, mut to, mut by_hash) = (None, None, false);
-    if let Some(filter) = params.iter().find(|p| p.starts_with(b"{")) {
-        each_member(filter, |key, value| {
+    // The filter is the first parameter.
+    if params.first() == Some(&b'[') {
+        each_member(&params[after_space(params, 1)..], |key, value| {
             let value = Some(value).filter(|v| *v != b"null");
             match key {
                 b"fromBlock" => from = value,
