@@ -1,6 +1,6 @@
 //! The configuration: from a file or from URLs to checked [`Settings`].
 //!
-//! A file goes through three steps. [`document`] turns TOML or YAML into one tree with places;
+//! A file goes through three steps. `document` turns TOML or YAML into one tree with places;
 //! `reader` turns the tree into the `model`, where every text that must have a shape gets a type
 //! that has it; `check` turns the model into [`Settings`], where what belongs together fits
 //! together. Every step notes all that is wrong, and a [`Report`] tells it by line (G-12, H3, H5).
