@@ -7,7 +7,7 @@
 
 use super::{
     body::{self, BodyFault, Coding},
-    cors::Origin,
+    cors::{Origin, OriginRule},
     encode,
     io::Signs,
     reply::{CLOSE, Reply},
@@ -175,9 +175,7 @@ async fn route(peer: &Arc<Peer>, parts: &Parts, body: Incoming, origin: &Origin)
     let reply = if parts.method == Method::OPTIONS {
         let mut reply = Reply::empty(StatusCode::NO_CONTENT);
         reply.headers.insert(ALLOW, ALLOWED);
-        shared
-            .origins
-            .preflight(origin, &parts.headers, &mut reply.headers);
+        OriginRule::preflight(origin, &parts.headers, &mut reply.headers);
         reply
     } else if !probe {
         Reply::not_allowed(ALLOWED)
