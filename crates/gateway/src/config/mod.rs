@@ -27,8 +27,6 @@ mod unit;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use unit::parse_duration;
-
 pub use arguments::{ArgumentError, ChainArgument, Overrides};
 pub use document::Format;
 pub use environment::{Environment, process_environment};

@@ -12,7 +12,7 @@ use std::{borrow::Cow, fmt, time::Duration};
 
 const HOUR: u64 = 3_600_000;
 
-pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
+pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
     let expected = || "expected a duration such as `300ms`, `9s`, `2m` or `1h`".to_owned();
     let (number, unit) = split(text).ok_or_else(expected)?;
     let scale = match unit {
