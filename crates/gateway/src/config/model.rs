@@ -215,7 +215,7 @@ pub(super) struct Key {
 #[serde(default, deny_unknown_fields)]
 #[schemars(extend("required" = ["class"]))]
 pub(super) struct ErrorRule {
-    /// Phrases of which all must be in one string of the answer; `|` separates alternatives.
+    /// Phrases of which all must be in one string of the answer; alternatives stand between bars.
     #[serde(rename = "match")]
     #[schemars(extend("default" = []))]
     pub(super) all: List<Phrase>,

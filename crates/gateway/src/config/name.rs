@@ -374,7 +374,7 @@ option_text! {
         { "type": "string", "format": "label", "maxLength": LONGEST_NAME };
     MethodPattern, MethodPattern::parse, "a method name",
         { "type": "string", "format": "method or prefix*" };
-    Phrase, Phrase::parse, "a phrase", { "type": "string", "format": "phrase|phrase" };
+    Phrase, Phrase::parse, "a phrase", { "type": "string", "format": "words" };
     ErrorClass, ErrorClass::parse, "a class of errors",
         { "type": "string", "enum": Class::ALL.map(Class::name) };
     Origin, Origin::parse, "an origin", { "type": "string", "format": "origin or *" };

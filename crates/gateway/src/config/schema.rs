@@ -5,12 +5,13 @@ use serde_json::Value;
 use std::{fmt::Write as _, sync::OnceLock};
 
 /// The sections in the order in which they are documented: title, struct of the model.
-const SECTIONS: [(&str, &str); 7] = [
+const SECTIONS: [(&str, &str); 8] = [
     ("server", "Server"),
     ("admin", "Admin"),
     ("chains.NAME", "Chain"),
     ("chains.NAME.endpoints", "Endpoint"),
     ("keys", "Key"),
+    ("error_rules", "ErrorRule"),
     ("server.methods", "Methods"),
     ("log", "Log"),
 ];
@@ -64,7 +65,7 @@ pub fn options_markdown() -> String {
     let mut text = String::new();
     for (section, _) in SECTIONS {
         let title = match section {
-            "chains.NAME.endpoints" | "keys" => format!("[[{section}]]"),
+            "chains.NAME.endpoints" | "keys" | "error_rules" => format!("[[{section}]]"),
             "server.methods" => "methods".to_owned(),
             _ => format!("[{section}]"),
         };

@@ -9,6 +9,7 @@ mod admin;
 mod batches;
 mod bodies;
 mod calls;
+mod error_rules;
 mod framing;
 mod keys;
 mod limits;

@@ -132,6 +132,7 @@ pub(crate) fn settings(chains: &[(&str, Option<u64>, &[String])]) -> Settings {
         },
         chains: chains.collect(),
         keys: vec![],
+        error_rules: None,
         log: LogSettings {
             format: LogFormat::Json,
             level: "error".into(),

@@ -58,7 +58,8 @@ pub(super) fn check(raw: &List<model::ErrorRule>, pass: &Pass<'_>) -> Option<Arc
         rules.push((rule, span));
     }
     let all: Vec<ExtraRule> = rules.iter().map(|(rule, _)| rule.clone()).collect();
-    if all.is_empty() {
+    // With a problem anywhere the settings are of no use, and compiling takes milliseconds.
+    if all.is_empty() || !pass.problems.borrow().is_empty() {
         return None;
     }
     match Classifier::new(&all) {

@@ -5,7 +5,10 @@ use crate::config::{
     ChainArgument, Format, LogFormat, MethodRules, Overrides, Settings, WritePolicy, model,
     schema::{options, schema},
 };
-use highwater_core::ChainId;
+use highwater_core::{
+    ChainId,
+    classify::{Class, Evidence},
+};
 use std::time::Duration;
 
 pub(super) const FULL_TOML: &str = r#"
@@ -61,6 +64,15 @@ methods = { allow = ["eth_*"] }
 origins = ["https://app.example.com"]
 chains = ["eth", "devnet"]
 
+[[error_rules]]
+match = ["flux capacitor", "empty|drained"]
+not = ["recharging"]
+codes = [-32000]
+statuses = [200, 503]
+methods = ["eth_call", "debug_*"]
+class = "rate_limited"
+counts_against_endpoint = false
+
 [log]
 format = "json"
 level = "debug"
@@ -115,6 +127,14 @@ keys:
       allow: [eth_*]
     origins: [https://app.example.com]
     chains: [eth, devnet]
+error_rules:
+  - match: [flux capacitor, empty|drained]
+    not: [recharging]
+    codes: [-32000]
+    statuses: [200, 503]
+    methods: [eth_call, debug_*]
+    class: rate_limited
+    counts_against_endpoint: false
 log:
   format: json
   level: debug
@@ -191,6 +211,17 @@ fn every_option_of_a_file_arrives_in_the_settings() {
     assert_eq!(key.methods.allow, ["eth_*"]);
     assert_eq!(key.origins, ["https://app.example.com"]);
     assert_eq!(key.chains, ["ethereum", "devnet"]);
+    let rules = settings.error_rules.as_ref().unwrap();
+    let class = |text: &str, code: i64| {
+        let error = format!(r#"{{"code":{code},"message":"{text}"}}"#);
+        let body = format!(r#"{{"jsonrpc":"2.0","id":1,"error":{error}}}"#);
+        let verdict = rules.classify(&Evidence::new("eth_call", 200, body.as_bytes()));
+        verdict.map(|verdict| (verdict.class, verdict.counts_against_endpoint))
+    };
+    let hit = Some((Class::RateLimited, false));
+    assert_eq!(class("Flux capacitor drained", -32000), hit);
+    assert_ne!(class("flux capacitor drained, recharging", -32000), hit);
+    assert_ne!(class("flux capacitor drained", -32001), hit);
     assert_eq!(settings.log.format, LogFormat::Json);
     assert_eq!(settings.log.level, "debug");
 }

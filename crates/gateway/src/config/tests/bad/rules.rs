@@ -262,6 +262,26 @@ token = 'a b'
         ],
     },
     Bad {
+        name: "rules of errors that say too little or what does not exist",
+        format: Toml,
+        text: "[[chains.ethereum.endpoints]]
+url = 'https://a.example'
+[[error_rules]]
+match = ['quota']
+[[error_rules]]
+class = 'overloaded'
+[[error_rules]]
+match = ['quota|']
+class = 'rate_limit'
+",
+        findings: &[
+            "3:1 `error_rules[0]`: `class` is missing",
+            "5:1 `error_rules[1]`: would hold for every error: give `match`, `codes` or `statuses`",
+            "8:10 `error_rules[2].match[0]`: expected words to look for, or alternatives such as `quota|credits`",
+            "9:9 `error_rules[2].class`: no such class: did you mean `rate_limited`?",
+        ],
+    },
+    Bad {
         name: "a key in place of its hash",
         format: Toml,
         text: "[[chains.ethereum.endpoints]]
