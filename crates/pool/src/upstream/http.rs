@@ -40,6 +40,7 @@ use std::{
 use tokio::{
     runtime::{self, Handle},
     sync::{OwnedSemaphorePermit, Semaphore},
+    task::coop::has_budget_remaining,
     time::{Instant, Sleep},
 };
 
@@ -339,6 +340,7 @@ impl Inner {
             None if link.trace.wrote() => return late(),
             None => return Tried::Failed(SendError::unsent(SendErrorKind::Timeout)),
         };
+        link.trace.head_came();
         let (head, mut body) = response.into_parts();
         let collected = self.collect(&head.headers, &mut body, clock, end, |cx, body| {
             link.drive(cx, |cx| next(body, cx))
@@ -519,10 +521,15 @@ impl Clock<'_> {
         }
     }
 
-    /// What was polled, or `None` once the limit has passed.
+    /// What was polled, or `None` once the limit has passed. A task that has used up its turn gets no
+    /// word from a timer, and one that does so every time, because an endpoint never stops sending
+    /// what is no answer, would never be found late; so it looks at the clock (hardening E2).
     fn bound<T>(&mut self, cx: &mut Context<'_>, polled: Poll<T>) -> Poll<Option<T>> {
         if let Poll::Ready(value) = polled {
             return Poll::Ready(Some(value));
+        }
+        if !has_budget_remaining() && Instant::now() >= self.limit {
+            return Poll::Ready(None);
         }
         self.sleep.as_mut().poll(cx).map(|()| None)
     }
@@ -542,5 +549,28 @@ impl Clock<'_> {
             Some(opened) => opened.map_err(SendError::unsent),
             None => Err(SendError::unsent(SendErrorKind::Timeout)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::task::consume_budget;
+
+    // hardening E2
+    #[tokio::test(start_paused = true)]
+    async fn a_limit_is_seen_by_a_task_that_has_used_up_its_turn() {
+        let limit = Instant::now();
+        let mut clock = Clock {
+            sleep: pin!(tokio::time::sleep_until(limit)),
+            limit,
+        };
+        let bounded = poll_fn(|cx| {
+            while has_budget_remaining() {
+                let _ = pin!(consume_budget()).poll(cx);
+            }
+            Poll::Ready(clock.bound(cx, Poll::<()>::Pending))
+        });
+        assert_eq!(bounded.await, Poll::Ready(None));
     }
 }

@@ -1,16 +1,18 @@
 //! The socket under a connection.
 //!
 //! Beside moving bytes it notes whether any was written since the last request began: the strongest
-//! proof there is that a request was not sent.
+//! proof there is that a request was not sent. It also bounds what may come before the head of
+//! an answer: the HTTP library skips 1xx heads without end, and an endpoint that sends nothing else
+//! would keep a worker busy with them (hardening E2).
 
 use std::{
     io::{self, IoSlice},
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
@@ -18,22 +20,56 @@ use tokio::{
 };
 use tokio_rustls::client::TlsStream;
 
-/// Whether a byte was written since [`Trace::clear`].
-#[derive(Debug, Default)]
-pub(super) struct Trace(AtomicBool);
+/// Most bytes that are read between a request and the head of its answer, the beginning of the body
+/// that comes with it included.
+const BEFORE_HEAD: usize = 4 << 20;
+
+/// What happened on a connection since [`Trace::clear`].
+#[derive(Debug)]
+pub(super) struct Trace {
+    /// A byte was written.
+    wrote: AtomicBool,
+    /// So many bytes may still be read.
+    room: AtomicUsize,
+}
+
+impl Default for Trace {
+    fn default() -> Self {
+        Self {
+            wrote: AtomicBool::new(false),
+            room: AtomicUsize::new(usize::MAX),
+        }
+    }
+}
 
 impl Trace {
+    /// A request begins.
     pub(super) fn clear(&self) {
-        self.0.store(false, Ordering::Relaxed);
+        self.wrote.store(false, Ordering::Relaxed);
+        self.room.store(BEFORE_HEAD, Ordering::Relaxed);
+    }
+
+    /// The head of the answer is there; the body has limits of its own.
+    pub(super) fn head_came(&self) {
+        self.room.store(usize::MAX, Ordering::Relaxed);
     }
 
     pub(super) fn wrote(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.wrote.load(Ordering::Relaxed)
+    }
+
+    /// Counts bytes that were read. One task does all this: no read-modify-write is needed.
+    fn read(&self, bytes: usize) -> io::Result<()> {
+        let room = self.room.load(Ordering::Relaxed);
+        let left = room.checked_sub(bytes);
+        self.room.store(left.unwrap_or(0), Ordering::Relaxed);
+        left.map(|_| ())
+            .ok_or_else(|| io::ErrorKind::InvalidData.into())
     }
 
     fn note(&self, written: &Poll<io::Result<usize>>) {
         if matches!(written, Poll::Ready(Ok(1..))) && !self.wrote() {
-            self.0.store(true, Ordering::Relaxed);
+            self.wrote.store(true, Ordering::Relaxed);
         }
     }
 }
@@ -58,7 +94,10 @@ impl AsyncRead for Tcp {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().socket).poll_read(cx, buf)
+        let this = self.get_mut();
+        let before = buf.filled().len();
+        ready!(Pin::new(&mut this.socket).poll_read(cx, buf))?;
+        Poll::Ready(this.trace.read(buf.filled().len() - before))
     }
 }
 

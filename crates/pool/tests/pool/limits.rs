@@ -274,3 +274,23 @@ fn names_the_option_that_is_out_of_range() {
         assert_eq!(error.field, field);
     }
 }
+
+// hardening E2
+#[tokio::test]
+async fn gives_up_on_an_endpoint_that_sends_1xx_heads_without_end() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let flood = tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        socket.read_u8().await.unwrap();
+        let heads = b"HTTP/1.1 103 Early Hints\r\n\r\n".repeat(1000);
+        while socket.write_all(&heads).await.is_ok() {}
+    });
+    let url = highwater::SecretUrl::parse(&format!("http://{address}")).unwrap();
+    let upstream = highwater::upstream::HttpUpstream::new(&url, HttpOptions::default()).unwrap();
+    let error = send(&upstream, "eth_call").await.unwrap_err();
+    assert_eq!(error, maybe_sent(error.kind));
+    // It ends when its connection does.
+    flood.await.unwrap();
+}
