@@ -11,11 +11,10 @@
 
 use crate::{
     dispatch::{Caller, Outcome, dispatch},
-    respond::{ERROR_FRAME, RESULT_FRAME, Refusal, Wire, write_answer},
+    respond::{Refusal, Wire, write_answer},
 };
 use futures_util::stream::{FuturesOrdered, StreamExt};
-use highwater::Payload;
-use highwater_core::jsonrpc::{Call, Fault, Id, write_result};
+use highwater_core::jsonrpc::{Call, ERROR_FRAME, Fault, Id, RESULT_FRAME, write_result};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Most elements of one batch in flight at once.
@@ -105,11 +104,8 @@ pub(crate) fn write(out: &mut Vec<u8>, id: Id<'_>, outcome: &Outcome<'_>) {
 /// refusal. An exact allocation is handed to the socket as it is.
 pub(crate) fn length(id: Id<'_>, outcome: &Outcome<'_>) -> usize {
     let frame = match outcome {
-        Outcome::Answer(answer) => match answer.payload() {
-            Payload::Result(_) => RESULT_FRAME,
-            Payload::Error(_) => ERROR_FRAME,
-        },
-        Outcome::Local(_) => RESULT_FRAME,
+        Outcome::Answer(answer) if answer.is_error() => ERROR_FRAME,
+        Outcome::Answer(_) | Outcome::Local(_) => RESULT_FRAME,
         Outcome::Refused(_) => return 0,
     };
     frame + id.as_str().len() + size(outcome)
@@ -117,9 +113,7 @@ pub(crate) fn length(id: Id<'_>, outcome: &Outcome<'_>) -> usize {
 
 fn size(outcome: &Outcome<'_>) -> usize {
     match outcome {
-        Outcome::Answer(answer) => match answer.payload() {
-            Payload::Result(bytes) | Payload::Error(bytes) => bytes.len(),
-        },
+        Outcome::Answer(answer) => answer.bytes().len(),
         Outcome::Local(result) => result.len(),
         Outcome::Refused(_) => 0,
     }

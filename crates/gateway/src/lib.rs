@@ -17,6 +17,7 @@ mod admin;
 mod auth;
 mod batch;
 pub mod config;
+mod descriptors;
 mod detached;
 mod dispatch;
 mod error;

@@ -81,6 +81,16 @@ impl<G: AsRef<Gauge>> Permit<G> {
         Self { gauge, count }
     }
 
+    /// How much of the gauge it is.
+    pub(crate) const fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Takes in another part of the same gauge.
+    pub(crate) fn join(&mut self, mut other: Self) {
+        self.count += std::mem::take(&mut other.count);
+    }
+
     /// The way to the gauge that was given to [`Gauge::take`].
     pub(crate) const fn gauge(&self) -> &G {
         &self.gauge

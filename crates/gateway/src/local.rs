@@ -32,7 +32,7 @@ struct Ids {
 }
 
 impl Local {
-    /// `name` is lower case letters, digits and hyphens, so it needs no escaping.
+    /// `name` is the chain's in the configuration; what JSON would have to escape is left out.
     pub(crate) fn new(name: &str) -> Self {
         let version = format!(
             r#""highwater/{}/{}""#,

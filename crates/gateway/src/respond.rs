@@ -10,8 +10,11 @@
 //! multiply from layer to layer. `Retry-After` is zero-padded (`01`): legal as delay-seconds, and
 //! one widely used client that would take `1` for a millisecond then falls back to its own backoff.
 
-use highwater::{Answer, Error, Payload, core::classify::Class};
-use highwater_core::jsonrpc::{FaultKind, Id, RpcError, write_error, write_result};
+use highwater::{Answer, Attempt, Error, core::classify::Class, upstream::SendErrorKind};
+use highwater_core::{
+    call::usefulness,
+    jsonrpc::{FaultKind, Id, RpcError, write_error, write_raw_error, write_result},
+};
 use http::StatusCode;
 use std::{borrow::Cow, time::Duration};
 
@@ -240,37 +243,24 @@ impl Wire<'_> {
     }
 }
 
-/// Bytes of `{"jsonrpc":"2.0","id":` + `,"result":` + `}`.
-pub(crate) const RESULT_FRAME: usize = 33;
-/// Bytes of `{"jsonrpc":"2.0","id":` + `,"error":` + `}`.
-pub(crate) const ERROR_FRAME: usize = 32;
-
 /// Appends the answer to a call that an endpoint answered: the caller's id, the endpoint's bytes.
 pub(crate) fn write_answer(out: &mut Vec<u8>, id: Id<'_>, answer: &Answer) {
-    match answer.payload() {
-        Payload::Result(bytes) => {
-            out.reserve(RESULT_FRAME + id.as_str().len() + bytes.len());
-            write_result(out, id, bytes.as_bytes());
-        }
-        Payload::Error(bytes) => write_raw_error(out, id, bytes),
+    if answer.is_error() {
+        write_raw_error(out, id, answer.bytes());
+    } else {
+        write_result(out, id, answer.bytes());
     }
-}
-
-fn write_raw_error(out: &mut Vec<u8>, id: Id<'_>, error: &str) {
-    out.reserve(ERROR_FRAME + id.as_str().len() + error.len());
-    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
-    out.extend_from_slice(id.as_str().as_bytes());
-    out.extend_from_slice(br#","error":"#);
-    out.extend_from_slice(error.as_bytes());
-    out.push(b'}');
 }
 
 fn upstream(error: &Error) -> Wire<'static> {
     let (code, message, reason): (_, Cow<'static, str>, _) = match error {
         Error::AllEndpointsFailed { attempts } => {
-            let cause = attempts.iter().map(|a| cause(a.class)).min();
-            let text = match cause {
-                Some((_, text)) => format!("all upstreams failed: {text}").into(),
+            let text = match attempts
+                .iter()
+                .min_by_key(|attempt| rank(attempt))
+                .map(cause)
+            {
+                Some(text) => format!("all upstreams failed: {text}").into(),
                 None => "all upstreams failed".into(),
             };
             (-32011, text, "all_failed")
@@ -297,9 +287,21 @@ fn upstream(error: &Error) -> Wire<'static> {
     }
 }
 
-/// The cause of a failure in the order of usefulness to the caller, and its words.
-fn cause(class: Class) -> (u8, &'static str) {
-    match class {
+/// The order of R-33, where a network that failed tells least.
+fn rank(attempt: &Attempt) -> (bool, u8) {
+    (is_network(attempt), usefulness(attempt.class))
+}
+
+/// Whether the attempt ended before there was any answer, other than by a timeout.
+fn is_network(attempt: &Attempt) -> bool {
+    use SendErrorKind::{Connect, Reset, Resolve, Tls};
+    let words = [Resolve, Connect, Tls, Reset].map(SendErrorKind::word);
+    attempt.detail.is_some_and(|detail| words.contains(&detail))
+}
+
+/// A failure in words for the caller.
+fn cause(attempt: &Attempt) -> &'static str {
+    match attempt.class {
         Class::ExecutionRevert
         | Class::InvalidParams
         | Class::InvalidRequest
@@ -307,22 +309,29 @@ fn cause(class: Class) -> (u8, &'static str) {
         | Class::TxRejected
         | Class::AlreadyKnown
         | Class::UserRejected
-        | Class::FilterNotFound
-        | Class::ReorgedBlock => (0, "refused by the node"),
+        | Class::FilterNotFound => "refused by the node",
+        Class::MissingHistory | Class::Behind | Class::ReorgedBlock | Class::Syncing => {
+            "data not held"
+        }
         Class::MethodUnsupported | Class::MethodBlocked | Class::SubscriptionUnsupported => {
-            (1, "method not available")
+            "method not available"
         }
-        Class::RangeLimit | Class::RateLimited | Class::QuotaExhausted | Class::PayloadTooLarge => {
-            (2, "limit reached")
+        Class::RangeLimit | Class::PayloadTooLarge | Class::RateLimited | Class::QuotaExhausted => {
+            "limit reached"
         }
-        Class::Behind | Class::MissingHistory | Class::Syncing => (3, "data not held"),
         Class::Unauthorized
         | Class::BadGatewayHtml
         | Class::MalformedEnvelope
         | Class::WrongChain
         | Class::Internal
-        | Class::Overloaded => (4, "no usable answer"),
-        Class::Timeout => (5, "timed out"),
+        | Class::Overloaded => {
+            if is_network(attempt) {
+                "not reachable"
+            } else {
+                "no usable answer"
+            }
+        }
+        Class::Timeout => "timed out",
     }
 }
 

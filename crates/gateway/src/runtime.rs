@@ -7,6 +7,7 @@
 use crate::{
     ServeError, Settings,
     admin::Admin,
+    descriptors,
     server::listener,
     shutdown::{Command, Phase},
     startup,
@@ -53,9 +54,9 @@ impl Gateway {
     ///
     /// # Errors
     /// It could not start; see [`ServeError::exit_code`].
-    #[expect(clippy::needless_pass_by_value, reason = "a gateway owns its settings")]
-    pub fn serve(settings: Settings) -> Result<(), ServeError> {
+    pub fn serve(mut settings: Settings) -> Result<(), ServeError> {
         telemetry::init(&settings.log);
+        descriptors::provide(&mut settings.server);
         let runtime = small_runtime()?;
         runtime.block_on(async {
             let (commands, orders) = mpsc::channel(4);

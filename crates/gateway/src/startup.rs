@@ -8,7 +8,7 @@ use crate::{
 use futures_util::future::join_all;
 use highwater::{Pool, Snapshot};
 use highwater_core::router::Identity;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 /// Longest wait for the endpoints' first chain checks: a hanging endpoint must not hold up the
 /// others.
@@ -40,6 +40,9 @@ fn pool(chain: &ChainSettings, settings: &Settings) -> Result<Pool, highwater::C
         .max_reply(chain.max_reply);
     if let Some(id) = chain.id {
         builder = builder.chain(id);
+    }
+    if let Some(rules) = &settings.error_rules {
+        builder = builder.error_rules(Arc::clone(rules));
     }
     endpoints(chain)
         .fold(builder, highwater::Builder::endpoint)

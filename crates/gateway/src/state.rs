@@ -13,10 +13,9 @@ use highwater::{Endpoint, Pool};
 use highwater_core::{jsonrpc::Limits, router::Identity};
 use std::net::IpAddr;
 
-/// Deepest nesting of a request body.
-const MAX_DEPTH: usize = 128;
-/// Longest id token, in bytes.
-const MAX_ID: usize = 256;
+/// Most bytes of large request bodies in memory at once, over the whole gateway: that of 16 of the
+/// largest legal ones, 80 MiB by default, but not above this, unless two would not fit.
+const MAX_BODIES: usize = 128 * 1024 * 1024;
 
 /// The shared state.
 #[derive(Debug)]
@@ -31,6 +30,8 @@ pub(crate) struct Shared {
     pub(crate) origins: OriginRule,
     pub(crate) in_flight: Gauge,
     pub(crate) connections: Gauge,
+    /// Bytes of large request bodies.
+    pub(crate) bodies: Gauge,
     pub(crate) shutdown: Shutdown,
 }
 
@@ -79,10 +80,9 @@ impl Shared {
         let key_origins = settings.keys.iter().flat_map(|key| &key.origins);
         Self {
             limits: Limits {
-                max_depth: MAX_DEPTH,
-                max_id: MAX_ID,
                 max_batch: server.max_batch,
                 strict: server.strict,
+                ..Limits::default()
             },
             auth: Auth::new(&settings.keys, |name| routes.named(name)),
             policy: Policy::new(&server.methods),
@@ -90,6 +90,7 @@ impl Shared {
             origins: OriginRule::new(&server.allowed_origins, key_origins),
             in_flight: Gauge::new(server.max_in_flight),
             connections: Gauge::new(server.max_connections),
+            bodies: Gauge::new(room_for_bodies(server.max_body)),
             shutdown: Shutdown::default(),
             chains,
             routes,
@@ -101,6 +102,11 @@ impl Shared {
     pub(crate) fn is_ready(&self) -> bool {
         !self.chains.is_empty() && self.chains.iter().all(Chain::is_ready)
     }
+}
+
+fn room_for_bodies(largest: usize) -> usize {
+    let room = largest.saturating_mul(16).min(MAX_BODIES);
+    room.max(largest.saturating_mul(2))
 }
 
 /// The host rule of a listener at an address.

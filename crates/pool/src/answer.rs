@@ -27,13 +27,26 @@ impl Answer {
     /// Result or error, borrowed from the endpoint's own bytes.
     #[must_use]
     pub fn payload(&self) -> Payload<'_> {
-        let text = std::str::from_utf8(&self.body[self.span.clone()])
+        let text = std::str::from_utf8(self.bytes())
             .expect("invariant: the span was cut out of checked text");
         if self.is_error {
             Payload::Error(text)
         } else {
             Payload::Result(text)
         }
+    }
+
+    /// The bytes of the result or error; with [`Answer::is_error`] what [`Answer::payload`] says,
+    /// without looking at every byte again.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.body[self.span.clone()]
+    }
+
+    /// Whether the endpoint answered with an error.
+    #[must_use]
+    pub const fn is_error(&self) -> bool {
+        self.is_error
     }
 
     /// Label of the endpoint that gave it.

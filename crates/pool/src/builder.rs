@@ -4,11 +4,12 @@ use crate::{
     Endpoint, Pool,
     check::Checking,
     endpoint::Transport,
+    judge::Meanings,
     pool::{Inner, Node, Wired},
     secret::Scrubber,
     upstream::{ExtraRoots, HttpOptions, HttpUpstream},
 };
-use highwater_core::{ChainId, router::Router};
+use highwater_core::{ChainId, classify::Classifier, router::Router};
 use parking_lot::Mutex;
 use std::{collections::HashSet, sync::Arc, sync::atomic::AtomicU64, time::Duration};
 
@@ -39,6 +40,7 @@ pub struct Builder {
     pub(crate) timeout: Duration,
     pub(crate) deadline: Duration,
     pub(crate) verify_chain_id: bool,
+    pub(crate) error_rules: Option<Arc<Classifier>>,
     pub(crate) http: HttpOptions,
 }
 
@@ -50,6 +52,7 @@ impl Default for Builder {
             timeout: Duration::from_secs(10),
             deadline: Duration::from_secs(30),
             verify_chain_id: true,
+            error_rules: None,
             http: HttpOptions::default(),
         }
     }
@@ -89,6 +92,14 @@ impl Builder {
     #[must_use]
     pub const fn verify_chain_id(mut self, verify: bool) -> Self {
         self.verify_chain_id = verify;
+        self
+    }
+
+    /// What an endpoint's error means: the built-in table with rules of one's own before it.
+    /// Default: the table alone.
+    #[must_use]
+    pub fn error_rules(mut self, rules: Arc<Classifier>) -> Self {
+        self.error_rules = Some(rules);
         self
     }
 
@@ -158,6 +169,7 @@ impl Builder {
             ids: AtomicU64::new(1),
             timeout: self.timeout,
             deadline: self.deadline,
+            meanings: Arc::new(Meanings::new(self.error_rules)),
         }))
     }
 }

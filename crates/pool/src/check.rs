@@ -6,7 +6,7 @@
 //! starts a new one, so one hung socket does not hold up everybody.
 
 use crate::{
-    judge::{Judged, Question, Shown, judge, judge_failure, of_class},
+    judge::{Judged, Meanings, Question, Shown, judge, judge_failure, of_class},
     pool::{Inner, Node},
 };
 use bytes::Bytes;
@@ -72,7 +72,7 @@ pub(crate) async fn check(
     let flight = node.checking.join(|| {
         let node = Arc::clone(node);
         let id = inner.next_id();
-        ask(node, id, timeout).boxed()
+        ask(node, Arc::clone(&inner.meanings), id, timeout).boxed()
     });
     let Ok(found) = tokio::time::timeout(timeout, flight.clone()).await else {
         node.checking.leave(&flight);
@@ -90,7 +90,7 @@ pub(crate) async fn check(
     }
 }
 
-async fn ask(node: Arc<Node>, id: u64, timeout: Duration) -> Found {
+async fn ask(node: Arc<Node>, meanings: Arc<Meanings>, id: u64, timeout: Duration) -> Found {
     let mut message = Vec::new();
     let question = Question {
         id,
@@ -99,7 +99,7 @@ async fn ask(node: Arc<Node>, id: u64, timeout: Duration) -> Found {
     };
     write_request(&mut message, id, question.method, question.params);
     let judged = match node.wired.send(Bytes::from(message), timeout).await {
-        Ok(raw) => judge(raw, question, &node.scrubber),
+        Ok(raw) => judge(raw, question, &node, &meanings),
         Err(error) => judge_failure(error),
     };
     read(judged)

@@ -90,7 +90,7 @@ async fn send(
 ) -> Judged {
     let node = inner.node(endpoint);
     match node.wired.send(message, timeout).await {
-        Ok(raw) => judge(raw, question, &node.scrubber),
+        Ok(raw) => judge(raw, question, node, &inner.meanings),
         Err(error) => judge_failure(error),
     }
 }

@@ -9,16 +9,60 @@
 //! endpoint's URL that it repeats are masked (R-2, hardening C4). Results are never touched.
 
 use crate::{
+    pool::Node,
     secret::Scrubber,
     upstream::{RawReply, SendError, SendErrorKind},
 };
 use bytes::Bytes;
 use highwater_core::{
     call::{Delivery, Settled},
-    classify::{self, Class, Evidence, Verdict},
+    classify::{self, Class, Classifier, Evidence, Verdict},
     jsonrpc::{self, Id, Params, Reply, ReplyError},
 };
-use std::{ops::Range, time::SystemTime};
+use parking_lot::Mutex;
+use std::{collections::HashSet, ops::Range, sync::Arc, time::SystemTime};
+
+/// Most texts that are remembered as told; past it further ones are not told.
+const MOST_UNKNOWN: usize = 1024;
+
+/// What errors mean in one pool.
+#[derive(Debug, Default)]
+pub(crate) struct Meanings {
+    /// `None`: the built-in table alone.
+    rules: Option<Arc<Classifier>>,
+    /// Fingerprints of texts that no rule knew and that were told already.
+    told: Mutex<HashSet<u64>>,
+}
+
+impl Meanings {
+    pub(crate) fn new(rules: Option<Arc<Classifier>>) -> Self {
+        Self {
+            rules,
+            told: Mutex::default(),
+        }
+    }
+
+    fn classify(&self, evidence: &Evidence<'_>) -> Option<Verdict> {
+        match &self.rules {
+            Some(rules) => rules.classify(evidence),
+            None => classify::classify(evidence),
+        }
+    }
+
+    /// Tells of a text that no rule knows, once: its fingerprint, so that an operator can add a rule,
+    /// and never the text, which may repeat anything (R-2, G-7).
+    fn tell_unknown(&self, label: &str, verdict: &Verdict) {
+        let Some(fingerprint) = verdict.fingerprint else {
+            return;
+        };
+        let mut told = self.told.lock();
+        if told.len() >= MOST_UNKNOWN || !told.insert(fingerprint) {
+            return;
+        }
+        drop(told);
+        tracing::warn!(endpoint = %label, fingerprint = %format_args!("{fingerprint:016x}"), "an error that no rule knows");
+    }
+}
 
 /// What was asked.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +89,13 @@ pub(crate) struct Shown {
 }
 
 /// Judges the answer to a question.
-pub(crate) fn judge(raw: RawReply, question: Question<'_>, scrubber: &Scrubber) -> Judged {
+pub(crate) fn judge(
+    raw: RawReply,
+    question: Question<'_>,
+    node: &Node,
+    meanings: &Meanings,
+) -> Judged {
+    let scrubber = &node.scrubber;
     match jsonrpc::parse_reply(&raw.body, question.id) {
         Ok(Reply::Result(result)) => {
             let hidden = if classify::may_hide(question.method) {
@@ -77,13 +127,13 @@ pub(crate) fn judge(raw: RawReply, question: Question<'_>, scrubber: &Scrubber) 
             }
         }
         Ok(Reply::Error(error)) => {
-            let verdict = verdict(&raw, question);
+            let verdict = verdict(&raw, question, node, meanings);
             let delivery = delivery(raw.status, Some(verdict.class));
             let shown = show(&raw.body, &error, scrubber);
             settle(verdict, delivery, Some(shown))
         }
         Err(_) => {
-            let mut verdict = verdict(&raw, question);
+            let mut verdict = verdict(&raw, question, node, meanings);
             // What is no JSON-RPC answer cannot end the call, whatever its words say.
             verdict.retry_other_endpoint = true;
             settle(verdict, delivery(raw.status, None), None)
@@ -137,7 +187,7 @@ fn settle(verdict: Verdict, delivery: Delivery, shown: Option<Shown>) -> Judged 
 }
 
 #[cold]
-fn verdict(raw: &RawReply, question: Question<'_>) -> Verdict {
+fn verdict(raw: &RawReply, question: Question<'_>, node: &Node, meanings: &Meanings) -> Verdict {
     let headers = |name: &str| raw.headers.get(name)?.to_str().ok();
     let evidence = Evidence {
         params: match question.params {
@@ -151,7 +201,11 @@ fn verdict(raw: &RawReply, question: Question<'_>) -> Verdict {
     };
     // The classifier tolerates no more than the reply parser does; were it to, the parser's word
     // counts.
-    classify::classify(&evidence).unwrap_or_else(|| of_class(Class::MalformedEnvelope, None))
+    let verdict = meanings
+        .classify(&evidence)
+        .unwrap_or_else(|| of_class(Class::MalformedEnvelope, None));
+    meanings.tell_unknown(&node.label, &verdict);
+    verdict
 }
 
 /// Statuses with which something in front of the node turned the request away, and the node's word
@@ -167,13 +221,12 @@ const fn delivery(status: u16, worded: Option<Class>) -> Delivery {
 
 /// The part of `body` that `part` is.
 fn span(body: &[u8], part: &str) -> Range<usize> {
-    let start = part.as_ptr().addr() - body.as_ptr().addr();
-    start..start + part.len()
+    jsonrpc::span_of(body, part).expect("invariant: a reply borrows from its body")
 }
 
 /// An error as the caller may see it.
 fn show(body: &Bytes, error: &ReplyError<'_>, scrubber: &Scrubber) -> Shown {
-    let masked = match scrubber.scrub(error.raw) {
+    let masked = match scrubber.scrub_json(error.raw) {
         None if error.legal => {
             return Shown {
                 body: body.clone(),
@@ -207,7 +260,7 @@ fn legal(write: impl FnOnce(&mut Vec<u8>), scrubber: &Scrubber) -> Shown {
     let body = Bytes::from(out);
     let found = match jsonrpc::parse_reply(&body, 0) {
         // Decoding escapes may have brought a credential to light.
-        Ok(Reply::Error(error)) if error.legal && scrubber.scrub(error.raw).is_none() => {
+        Ok(Reply::Error(error)) if error.legal && scrubber.scrub_json(error.raw).is_none() => {
             Some(span(&body, error.raw))
         }
         Ok(_) | Err(_) => None,

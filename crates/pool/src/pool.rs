@@ -4,6 +4,7 @@ use crate::{
     Answer, Builder, Error,
     check::{Checking, check},
     driver::drive,
+    judge::Meanings,
     secret::Scrubber,
     upstream::{HttpUpstream, RawReply, SendError, SendErrorKind, Upstream},
 };
@@ -39,6 +40,7 @@ pub(crate) struct Inner {
     pub(crate) ids: AtomicU64,
     pub(crate) timeout: Duration,
     pub(crate) deadline: Duration,
+    pub(crate) meanings: Arc<Meanings>,
 }
 
 /// One endpoint at work.

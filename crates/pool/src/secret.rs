@@ -92,7 +92,10 @@ impl SecretUrl {
             for alphabet in [STANDARD, URL_SAFE] {
                 needles.push(base64(&secret, alphabet).trim_end_matches('=').to_owned());
             }
-            needles.extend(String::from_utf8(secret));
+            if let Ok(secret) = String::from_utf8(secret) {
+                needles.push(quoted(&secret));
+                needles.push(secret);
+            }
         }
         needles.retain(|needle| needle.len() >= SHORTEST_LOGIN);
         // Longest first: a secret that holds another one is replaced whole.
@@ -140,6 +143,82 @@ impl Scrubber {
             }
         }
         clean
+    }
+
+    /// As [`Scrubber::scrub`], for a JSON text. Its strings may spell a credential with escapes that
+    /// they do not need: many encoders write `&`, `<` and `>` or all that is not ASCII so. Where
+    /// there is a credential, the text comes back without such escapes, and means the same.
+    #[must_use]
+    pub fn scrub_json(&self, json: &str) -> Option<String> {
+        if json.contains('\\') {
+            self.scrub(&unescaped(json))
+        } else {
+            self.scrub(json)
+        }
+    }
+}
+
+/// A text as JSON must write it within quotes, with no escape that is not needed.
+fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '\0'..='\u{1f}' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+/// A JSON text with the escapes that it does not need written out, and the others in one form.
+fn unescaped(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    let mut rest = json;
+    while let Some((plain, escape)) = rest.split_once('\\') {
+        out.push_str(plain);
+        let (c, used) = match escape.as_bytes().first() {
+            Some(b'/') => (Some('/'), 1),
+            Some(b'u') => character(escape),
+            // Any other is a needed one, of one byte.
+            Some(_) => (None, 1),
+            None => (None, 0),
+        };
+        match c {
+            Some(c) => out.push_str(&quoted(c.encode_utf8(&mut [0; 4]))),
+            None => {
+                out.push('\\');
+                out.push_str(escape.get(..used).unwrap_or_default());
+            }
+        }
+        rest = escape.get(used..).unwrap_or_default();
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The character of `uXXXX` or of a pair `uXXXX\uXXXX`, and the bytes read. None for half a pair.
+fn character(escape: &str) -> (Option<char>, usize) {
+    let unit = |from: usize| {
+        let digits = escape.get(from..from + 5)?.strip_prefix('u')?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    let Some(first) = unit(0) else {
+        return (None, 1);
+    };
+    let second = match escape.as_bytes().get(5) {
+        Some(b'\\') => unit(6),
+        _ => None,
+    };
+    let units = [first, second.unwrap_or_default()];
+    match char::decode_utf16(units).next() {
+        Some(Ok(c)) => (Some(c), if c.len_utf16() == 2 { 11 } else { 5 }),
+        _ => (None, 5),
     }
 }
 
@@ -262,6 +341,47 @@ mod tests {
             );
         }
         assert_eq!(scrubber.scrub("v2 x 1 node.example"), None);
+    }
+
+    // R-2, hardening C4
+    #[test]
+    fn sees_through_every_way_to_escape_a_credential_in_json() {
+        let url = SecretUrl::parse(
+            "https://al%22ice:r%26d%5C%C3%A9%F0%9F%94%91@node.example/pathkey-0001",
+        );
+        let scrubber = url.unwrap().scrubber();
+        for secret in [
+            r"\u0070athkey-0001",
+            r"pathkey\u002D0001",
+            r"\u0070\u0061\u0074\u0068\u006b\u0065\u0079\u002d\u0030\u0030\u0030\u0031",
+            r#"al\"ice"#,
+            r"al\u0022ice",
+            r"r&d\\é🔑",
+            r"r\u0026d\\\u00e9\ud83d\udd11",
+            r"r\u0026d\u005c\u00E9🔑",
+        ] {
+            let json = format!(r#"{{"message":"no access\n with {secret}\t \ud83d"}}"#);
+            assert_eq!(
+                scrubber.scrub_json(&json).unwrap(),
+                r#"{"message":"no access\n with ***\t \ud83d"}"#,
+                "{secret}"
+            );
+        }
+        assert_eq!(
+            scrubber.scrub_json(r#""\u0070athkey \\u0070athkey-0001""#),
+            None
+        );
+        for broken in [
+            r"\",
+            r"\u",
+            r"\u00",
+            r"\uzzzz",
+            r"\ud83d\",
+            r"\ud83d\u",
+            r"\é",
+        ] {
+            assert_eq!(scrubber.scrub_json(broken), None);
+        }
     }
 
     // R-2

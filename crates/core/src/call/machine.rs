@@ -269,7 +269,8 @@ impl Machine {
 }
 
 /// The order of R-33: which of several failures tells the caller most; lower is better.
-const fn usefulness(class: Class) -> u8 {
+#[must_use]
+pub const fn usefulness(class: Class) -> u8 {
     match class {
         Class::ExecutionRevert
         | Class::InvalidParams

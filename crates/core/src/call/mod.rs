@@ -7,5 +7,5 @@
 mod machine;
 mod plan;
 
-pub use machine::{Action, Machine, Outcome, Report};
+pub use machine::{Action, Machine, Outcome, Report, usefulness};
 pub use plan::{Delivery, Plan, Settled};

@@ -164,7 +164,7 @@ fn is_number(token: &[u8], id: u64) -> bool {
 }
 
 /// The elements of an array that is the whole text.
-fn elements(text: &[u8]) -> Option<SmallVec<[&[u8]; 4]>> {
+pub(super) fn elements(text: &[u8]) -> Option<SmallVec<[&[u8]; 4]>> {
     let mut list = SmallVec::new();
     let mut i = after_space(text, opened(text, b'[')?);
     if text.get(i) == Some(&b']') {
@@ -184,12 +184,27 @@ fn elements(text: &[u8]) -> Option<SmallVec<[&[u8]; 4]>> {
     }
 }
 
-/// The members of an object that is the whole text.
 fn object(text: &[u8]) -> Option<Members<'_>> {
     let mut m = Members::default();
+    each_member(text, |key, value| match key {
+        b"id" => m.id = Some(value),
+        b"result" => m.result = Some(value),
+        b"error" => m.error = Some(value),
+        _ => {}
+    })
+    .filter(|end| *end == text.len())?;
+    Some(m)
+}
+
+/// Calls back with every member of the object that the text begins with, and returns its end;
+/// nothing if it is none.
+pub(super) fn each_member<'a>(
+    text: &'a [u8],
+    mut member: impl FnMut(&'a [u8], &'a [u8]),
+) -> Option<usize> {
     let mut i = after_space(text, opened(text, b'{')?);
     if text.get(i) == Some(&b'}') {
-        return (i + 1 == text.len()).then_some(m);
+        return Some(i + 1);
     }
     loop {
         let key_end = value_end(text, i).filter(|_| text[i] == b'"')?;
@@ -200,17 +215,11 @@ fn object(text: &[u8]) -> Option<Members<'_>> {
         }
         i = after_space(text, i + 1);
         let end = value_end(text, i)?;
-        let value = Some(&text[i..end]);
-        match key {
-            b"id" => m.id = value,
-            b"result" => m.result = value,
-            b"error" => m.error = value,
-            _ => {}
-        }
+        member(key, &text[i..end]);
         i = after_space(text, end);
         match text.get(i)? {
             b',' => i = after_space(text, i + 1),
-            b'}' => return (i + 1 == text.len()).then_some(m),
+            b'}' => return Some(i + 1),
             _ => return None,
         }
     }
@@ -220,7 +229,7 @@ fn opened(text: &[u8], bracket: u8) -> Option<usize> {
     (text.first() == Some(&bracket)).then_some(1)
 }
 
-fn after_space(text: &[u8], from: usize) -> usize {
+pub(super) fn after_space(text: &[u8], from: usize) -> usize {
     let rest = text.get(from..).unwrap_or(b"");
     from + rest
         .iter()

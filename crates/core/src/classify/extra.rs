@@ -63,6 +63,16 @@ pub enum RuleError {
     },
 }
 
+impl RuleError {
+    /// The number of the refused rule, from 1.
+    #[must_use]
+    pub const fn rule(&self) -> usize {
+        match self {
+            Self::Class { rule, .. } | Self::Empty { rule } | Self::Phrase { rule, .. } => *rule,
+        }
+    }
+}
+
 impl ExtraRule {
     pub(super) fn compile(
         &self,

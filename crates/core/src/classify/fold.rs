@@ -114,6 +114,8 @@ impl Folded {
             // Every string follows a line feed, so that a phrase can be bound to its beginning.
             self.text.push(b'\n');
         }
+        // Spaces before capitals and numbers add a little.
+        self.text.reserve(raw.len() + raw.len() / 4 + 16);
         let start = self.text.len();
         let mut i = 0;
         while i < raw.len() {
@@ -155,11 +157,17 @@ impl Folded {
                 i + 1
             }
             b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | 0x80.. => {
-                let end = word_end(raw, i);
+                let (end, plain) = word_end(raw, i);
                 let word = &raw[i..end];
                 if raw[end..].starts_with(b"://") {
                     self.text.extend_from_slice(b" %");
                     return link_end(raw, end);
+                }
+                // Most words are plain.
+                if plain && word.len() < LONG_TOKEN {
+                    self.text.push(b' ');
+                    self.text.extend_from_slice(word);
+                    return end;
                 }
                 if c.is_ascii_digit() {
                     self.number(raw, i, end)
@@ -285,23 +293,47 @@ impl Folded {
     }
 }
 
-/// The end of a run of letters, digits, underscores, and apostrophes inside a word.
-fn word_end(raw: &[u8], start: usize) -> usize {
+/// A lower-case letter.
+const LOWER: u8 = 1;
+/// Anything else that a word is made of.
+const OTHER: u8 = 2;
+
+/// What each byte is in a word; 0 ends it.
+const KINDS: [u8; 256] = {
+    let mut kinds = [0; 256];
+    let mut c = 0;
+    while c < 256 {
+        kinds[c] = match c as u8 {
+            b'a'..=b'z' => LOWER,
+            b'A'..=b'Z' | b'0'..=b'9' | b'_' | 0x80.. => OTHER,
+            _ => 0,
+        };
+        c += 1;
+    }
+    kinds
+};
+
+/// The end of a run of letters, digits, underscores, and apostrophes inside a word; and whether it
+/// is lower-case letters only.
+fn word_end(raw: &[u8], start: usize) -> (usize, bool) {
     let mut k = start;
-    while k < raw.len() {
-        let apostrophe = raw[k] == b'\''
-            && raw[k - 1].is_ascii_alphabetic()
-            && raw.get(k + 1).is_some_and(u8::is_ascii_alphabetic);
-        if !(raw[k].is_ascii_alphanumeric()
-            || raw[k] == b'_'
-            || raw[k] >= 0x80
-            || (apostrophe && k > start))
-        {
-            break;
+    let mut kinds = 0;
+    while let Some(&c) = raw.get(k) {
+        let mut kind = KINDS[usize::from(c)];
+        if kind == 0 {
+            let inside = c == b'\''
+                && k > start
+                && raw[k - 1].is_ascii_alphabetic()
+                && raw.get(k + 1).is_some_and(u8::is_ascii_alphabetic);
+            if !inside {
+                break;
+            }
+            kind = OTHER;
         }
+        kinds |= kind;
         k += 1;
     }
-    k
+    (k, kinds == LOWER)
 }
 
 fn link_end(raw: &[u8], start: usize) -> usize {

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use aho_corasick::automaton::Automaton;
+use aho_corasick::nfa::contiguous::NFA;
+use aho_corasick::{Anchored, MatchKind};
 use smallvec::SmallVec;
 
 use super::class::Class;
@@ -112,16 +114,29 @@ impl Builder {
     /// The rules before `telling` recognise reverts by their frame; the words of those after it are
     /// found in many a sentence.
     pub(super) fn finish(self, rules: Vec<Compiled>, telling: Range<usize>) -> Matcher {
-        let automaton = AhoCorasick::builder()
-            .kind(Some(AhoCorasickKind::DFA))
+        let automaton = NFA::builder()
             .match_kind(MatchKind::Standard)
             .build(&self.phrases)
             .expect("invariant: the phrases are few and short");
         let words = self.groups.len().div_ceil(64);
+        let (mut spans, mut bits) = (Vec::new(), Vec::<(usize, u64)>::new());
+        for groups in &self.members {
+            let from = bits.len();
+            for group in groups {
+                let (word, bit) = (usize::from(group / 64), 1_u64 << (group % 64));
+                match bits[from..].iter_mut().find(|(w, _)| *w == word) {
+                    Some((_, set)) => *set |= bit,
+                    None => bits.push((word, bit)),
+                }
+            }
+            spans.push((from, bits.len()));
+        }
         Matcher {
             automaton,
             phrases: self.phrases,
             members: self.members,
+            spans,
+            bits,
             words,
             firsts: rules
                 .iter()
@@ -136,9 +151,13 @@ impl Builder {
 /// The automaton and the rules in their order.
 #[derive(Debug)]
 pub(super) struct Matcher {
-    automaton: AhoCorasick,
+    automaton: NFA,
     phrases: Vec<String>,
     members: Vec<SmallVec<[u16; 4]>>,
+    /// The same as bits: which of `bits` belong to a phrase.
+    spans: Vec<(usize, usize)>,
+    /// A word of 64 groups and the bits to set in it.
+    bits: Vec<(usize, u64)>,
     /// Words of 64 groups per string.
     words: usize,
     rules: Vec<Compiled>,
@@ -198,13 +217,12 @@ impl Matcher {
         let Some(rule) = self.position(said, &hits, at).map(|n| &self.rules[n]) else {
             return Vec::new();
         };
-        let mut out: Vec<&str> = self
-            .automaton
-            .find_overlapping_iter(&said.folded.text)
-            .map(|found| found.pattern().as_usize())
-            .filter(|p| self.members[*p].iter().any(|g| rule.all.contains(g)))
-            .map(|p| self.phrases[p].trim())
-            .collect();
+        let mut out = Vec::new();
+        self.each(&said.folded.text, |_, phrase| {
+            if self.members[phrase].iter().any(|g| rule.all.contains(g)) {
+                out.push(self.phrases[phrase].trim());
+            }
+        });
         out.sort_unstable();
         out.dedup();
         out
@@ -238,19 +256,40 @@ impl Matcher {
         let segments = &said.folded.segments[..];
         let mut of: SmallVec<[u64; 32]> =
             SmallVec::from_elem(0, self.words * segments.len().max(1));
-        let mut any: SmallVec<[u64; 8]> = SmallVec::from_elem(0, self.words);
+        let mut rest = &mut of[..];
         let mut s = 0;
-        for found in self.automaton.find_overlapping_iter(&said.folded.text) {
-            while s + 1 < segments.len() && found.end() > segments[s].end {
+        self.each(&said.folded.text, |end, phrase| {
+            while s + 1 < segments.len() && end > segments[s].end {
                 s += 1;
+                rest = &mut std::mem::take(&mut rest)[self.words..];
             }
-            for &group in &self.members[found.pattern().as_usize()] {
-                let (word, bit) = (usize::from(group / 64), 1 << (group % 64));
-                of[s * self.words + word] |= bit;
-                any[word] |= bit;
+            let (from, to) = self.spans[phrase];
+            for &(word, bits) in &self.bits[from..to] {
+                rest[word] |= bits;
+            }
+        });
+        let mut any: SmallVec<[u64; 8]> = SmallVec::from_elem(0, self.words);
+        for one in of.chunks(self.words.max(1)) {
+            for (a, b) in any.iter_mut().zip(one) {
+                *a |= b;
             }
         }
         Hits { of, any }
+    }
+
+    /// Calls back with the end and the number of every phrase in the text.
+    fn each(&self, text: &[u8], mut found: impl FnMut(usize, usize)) {
+        let Ok(mut state) = self.automaton.start_state(Anchored::No) else {
+            return;
+        };
+        for (at, byte) in text.iter().enumerate() {
+            state = self.automaton.next_state(Anchored::No, state, *byte);
+            if self.automaton.is_special(state) && self.automaton.is_match(state) {
+                for n in 0..self.automaton.match_len(state) {
+                    found(at + 1, self.automaton.match_pattern(state, n).as_usize());
+                }
+            }
+        }
     }
 
     fn holds(&self, rule: &Compiled, said: &Said, hits: &[u64], at: &Circumstances<'_>) -> bool {

@@ -113,18 +113,7 @@ fn read(folded: &Folded, segment: Segment, subclass: Option<&str>, out: &mut Sug
     let mut weak: SmallVec<[usize; 4]> = SmallVec::new();
     let mut i = 0;
     while i < w.list.len() {
-        proposes |= [
-            &b"try"[..],
-            b"retry",
-            b"work",
-            b"suggest",
-            b"instead",
-            b"use",
-            b"consider",
-            b"recommended",
-        ]
-        .iter()
-        .any(|m| w.at(i).first() == m.first() && w.at(i).starts_with(m));
+        proposes = proposes || starts_proposal(w.at(i));
         if !w.is_number(i) {
             i += 1;
             continue;
@@ -169,6 +158,20 @@ fn read(folded: &Folded, segment: Segment, subclass: Option<&str>, out: &mut Sug
         if let Some((value, milli)) = w.value(i) {
             note(&w, i, value, milli, subclass, out);
         }
+    }
+}
+
+/// Whether a range that follows this word is one to ask for.
+fn starts_proposal(word: &[u8]) -> bool {
+    match word.first() {
+        Some(b't') => word.starts_with(b"try"),
+        Some(b'r') => word.starts_with(b"retry") || word.starts_with(b"recommended"),
+        Some(b'w') => word.starts_with(b"work"),
+        Some(b's') => word.starts_with(b"suggest"),
+        Some(b'i') => word.starts_with(b"instead"),
+        Some(b'u') => word.starts_with(b"use"),
+        Some(b'c') => word.starts_with(b"consider"),
+        _ => false,
     }
 }
 

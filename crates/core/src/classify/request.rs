@@ -7,8 +7,8 @@
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
-use serde_json::value::RawValue;
 
+use super::envelope::{after_space, each_member, elements};
 use super::evidence::Evidence;
 
 /// A set of facts about a request.
@@ -61,6 +61,12 @@ impl Facts {
     pub(super) const CANONICAL: Self = Self(1 << 21);
     /// Asks for a proof.
     pub(super) const PROOF: Self = Self(1 << 22);
+    /// Has its block as the first parameter.
+    pub(super) const BLOCK_FIRST: Self = Self(1 << 23);
+    /// Has its block as the second parameter.
+    pub(super) const BLOCK_SECOND: Self = Self(1 << 24);
+    /// Has its block as the third parameter.
+    pub(super) const BLOCK_THIRD: Self = Self(1 << 25);
     /// Asks for a transaction or receipt by its hash.
     pub(super) const BY_TX: Self = Self(1 << 18);
 
@@ -123,6 +129,19 @@ const METHOD_PARTS: &[(&str, Facts)] = &[
     ("personal_", Facts::WALLET),
     ("debug_", Facts::TRACE),
     ("trace_", Facts::TRACE),
+    ("bynumber", Facts::BLOCK_FIRST),
+    ("byblocknumber", Facts::BLOCK_FIRST),
+    ("blockreceipts", Facts::BLOCK_FIRST),
+    ("trace_block", Facts::BLOCK_FIRST),
+    ("replayblock", Facts::BLOCK_FIRST),
+    ("byblockhash", Facts::BLOCK_FIRST),
+    ("blockbyhash", Facts::BLOCK_FIRST),
+    ("getbalance", Facts::BLOCK_SECOND),
+    ("getcode", Facts::BLOCK_SECOND),
+    ("transactioncount", Facts::BLOCK_SECOND),
+    ("feehistory", Facts::BLOCK_SECOND),
+    ("storageat", Facts::BLOCK_THIRD),
+    ("getproof", Facts::BLOCK_THIRD),
     ("bytransactionhash", Facts::BY_TX),
     ("gettransactionbyhash", Facts::BY_TX),
     ("gettransactionreceipt", Facts::BY_TX),
@@ -154,15 +173,15 @@ pub(super) fn facts(ev: &Evidence<'_>) -> (Facts, Option<u64>) {
     );
 
     let params = if ev.params.len() <= MAX_PARAMS {
-        items(ev.params)
+        ev.params.trim().as_bytes()
     } else {
-        Vec::new()
+        b""
     };
     let mut asked = None;
     if f.has(Facts::LOGS) {
-        asked = range(&params, ev.head, &mut f);
+        asked = range(params, ev.head, &mut f);
     } else if !f.has(Facts::BATCH) {
-        asked = block(method, &params, ev.head, &mut f);
+        asked = block(&elements(params).unwrap_or_default(), ev.head, &mut f);
     }
     if let Some(n) = asked {
         f.set(Facts::GENESIS, n == 0);
@@ -180,110 +199,71 @@ fn lower<'b>(method: &str, buffer: &'b mut [u8; 48]) -> &'b str {
     std::str::from_utf8(&buffer[..n]).unwrap_or("")
 }
 
-fn items(params: &str) -> Vec<&str> {
-    if !params.trim_start().starts_with('[') {
-        return Vec::new();
-    }
-    serde_json::from_str::<Vec<&RawValue>>(params)
-        .map(|v| v.into_iter().map(RawValue::get).collect())
-        .unwrap_or_default()
-}
-
 /// The bounds of a log filter. The end decides what a node lacks; the start too when it is higher.
-fn range(params: &[&str], head: Option<u64>, f: &mut Facts) -> Option<u64> {
-    #[derive(serde::Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Filter<'a> {
-        #[serde(borrow)]
-        from_block: Option<&'a RawValue>,
-        #[serde(borrow)]
-        to_block: Option<&'a RawValue>,
-        #[serde(borrow)]
-        block_hash: Option<&'a RawValue>,
+fn range(params: &[u8], head: Option<u64>, f: &mut Facts) -> Option<u64> {
+    let (mut from, mut to, mut by_hash) = (None, None, false);
+    // The filter is the first parameter.
+    if params.first() == Some(&b'[') {
+        each_member(&params[after_space(params, 1)..], |key, value| {
+            let value = Some(value).filter(|v| *v != b"null");
+            match key {
+                b"fromBlock" => from = value,
+                b"toBlock" => to = value,
+                b"blockHash" => by_hash = value.is_some(),
+                _ => {}
+            }
+        });
     }
-    let filter = params
-        .iter()
-        .find(|p| p.starts_with('{'))
-        .and_then(|p| serde_json::from_str::<Filter<'_>>(p).ok());
-    let by_hash = filter.as_ref().is_some_and(|x| x.block_hash.is_some());
     f.set(Facts::BY_HASH, by_hash);
     f.set(Facts::RANGED, !by_hash);
-    let filter = filter?;
-    let from = filter.from_block.and_then(|b| height(b.get(), head, f));
-    let to = filter.to_block.and_then(|b| height(b.get(), head, f));
-    let numeric =
-        |b: Option<&RawValue>| b.is_some_and(|b| b.get().contains(|c: char| c.is_ascii_digit()));
-    if let (Some(a), Some(b)) = (from, to) {
-        f.set(
-            Facts::INVERTED,
-            a > b && numeric(filter.from_block) && numeric(filter.to_block),
-        );
-    }
+    let numeric = |b: Option<&[u8]>| b.is_some_and(|b| b.iter().any(u8::is_ascii_digit));
+    let both = numeric(from) && numeric(to);
+    let from = from.and_then(|b| height(b, head, f));
+    let to = to.and_then(|b| height(b, head, f));
     match (from, to) {
-        (Some(a), Some(b)) => Some(a.max(b)),
+        (Some(a), Some(b)) => {
+            f.set(Facts::INVERTED, a > b && both);
+            Some(a.max(b))
+        }
         (a, b) => b.or(a),
     }
 }
 
-/// The block of any other request: the first parameter where the method says "by number", else the
-/// last one that can be a block.
-fn block(method: &str, params: &[&str], head: Option<u64>, f: &mut Facts) -> Option<u64> {
-    const FIRST: &[&str] = &[
-        "bynumber",
-        "bylocknumber",
-        "byblocknumber",
-        "blockreceipts",
-        "trace_block",
-        "replayblock",
-        "byblockhash",
-        "blockbyhash",
-    ];
-    if method.contains("storageat") {
-        return params.get(2).and_then(|p| height(p, head, f));
-    }
-    if FIRST.iter().any(|m| method.contains(m)) {
-        return params.first().and_then(|p| height(p, head, f));
-    }
-    if method.contains("feehistory") {
-        return params.get(1).and_then(|p| height(p, head, f));
-    }
-    if f.has(Facts::CALL)
-        || method.contains("getbalance")
-        || method.contains("getcode")
-        || method.contains("transactioncount")
-    {
-        return params
-            .get(1)
-            .or_else(|| params.last())
-            .and_then(|p| height(p, head, f));
-    }
-    if f.meets(Facts::SEND.and(Facts::BY_TX).and(Facts::FILTER)) {
-        return None;
-    }
-    params.last().and_then(|p| height(p, head, f))
+/// The block of any other request: where the method has it, else the last parameter if that can be
+/// a block.
+fn block(params: &[&[u8]], head: Option<u64>, f: &mut Facts) -> Option<u64> {
+    let token = if f.has(Facts::BLOCK_FIRST) {
+        params.first()
+    } else if f.has(Facts::BLOCK_THIRD) {
+        params.get(2)
+    } else if f.meets(Facts::BLOCK_SECOND.and(Facts::CALL)) {
+        params.get(1).or_else(|| params.last())
+    } else if f.meets(Facts::SEND.and(Facts::BY_TX).and(Facts::FILTER)) {
+        None
+    } else {
+        params.last()
+    };
+    token.and_then(|t| height(t, head, f))
 }
 
 /// The number that a block reference stands for, as far as it is known.
-fn height(token: &str, head: Option<u64>, f: &mut Facts) -> Option<u64> {
-    #[derive(serde::Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct ByObject<'a> {
-        #[serde(borrow)]
-        block_number: Option<&'a RawValue>,
-        #[serde(borrow)]
-        block_hash: Option<&'a RawValue>,
-        #[serde(default)]
-        require_canonical: bool,
+fn height(token: &[u8], head: Option<u64>, f: &mut Facts) -> Option<u64> {
+    if !token.starts_with(b"{") {
+        return named(token, head, f);
     }
-    if token.starts_with('{') {
-        let o = serde_json::from_str::<ByObject<'_>>(token).ok()?;
-        f.set(Facts::BY_HASH, o.block_hash.is_some());
-        f.set(Facts::CANONICAL, o.require_canonical);
-        return o
-            .block_number
-            .filter(|n| !n.get().starts_with('{'))
-            .and_then(|n| height(n.get(), head, f));
-    }
+    let mut number = None;
+    each_member(token, |key, value| match key {
+        b"blockNumber" => number = Some(value),
+        b"blockHash" => f.set(Facts::BY_HASH, value != b"null"),
+        b"requireCanonical" => f.set(Facts::CANONICAL, value == b"true"),
+        _ => {}
+    })?;
+    number.and_then(|n| named(n, head, f))
+}
+
+/// A number, a tag or a hash.
+fn named(token: &[u8], head: Option<u64>, f: &mut Facts) -> Option<u64> {
+    let token = std::str::from_utf8(token).ok()?;
     match token.trim_matches('"') {
         "latest" => head,
         "earliest" => Some(0),

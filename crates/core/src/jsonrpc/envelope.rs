@@ -110,6 +110,21 @@ impl<'a> Params<'a> {
             _ => Self::Scalar(value),
         }
     }
+
+    /// Whether these are parameters by name: an object with at least one member. An object without
+    /// any is one of the spellings of "no parameters".
+    #[must_use]
+    pub fn is_named(self) -> bool {
+        match self {
+            // It is well formed, so beside blanks an empty one has its brackets only.
+            Self::Object(text) => text
+                .bytes()
+                .filter(|b| !b.is_ascii_whitespace())
+                .nth(2)
+                .is_some(),
+            Self::Absent | Self::Null | Self::Array(_) | Self::Scalar(_) => false,
+        }
+    }
 }
 
 /// One well-formed request.

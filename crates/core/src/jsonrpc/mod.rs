@@ -20,4 +20,7 @@ pub use reply::{
     BadReply, MAX_REPLY_DEPTH, Reply, ReplyError, parse_batch_reply, parse_reply, stray_error,
 };
 pub use span::span_of;
-pub use write::{RpcError, write_batch, write_error, write_request, write_result};
+pub use write::{
+    ERROR_FRAME, RESULT_FRAME, RpcError, write_batch, write_error, write_raw_error, write_request,
+    write_result,
+};

@@ -13,6 +13,12 @@ const CODE_UNKNOWN: i64 = -32603;
 /// The message of an endpoint's error that has none.
 const MESSAGE_UNKNOWN: &str = "unspecified error";
 
+/// Bytes around the id and the result of [`write_result`]. An answer that is given exactly the room
+/// it needs is handed to a socket without another copy.
+pub const RESULT_FRAME: usize = r#"{"jsonrpc":"2.0","id":,"result":}"#.len();
+/// Bytes around the id and the error of [`write_raw_error`].
+pub const ERROR_FRAME: usize = r#"{"jsonrpc":"2.0","id":,"error":}"#.len();
+
 /// An error of ours, in the shape of JSON-RPC.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RpcError<'a> {
@@ -26,10 +32,19 @@ pub struct RpcError<'a> {
 
 /// Appends `{"jsonrpc":"2.0","id":ID,"result":RESULT}`.
 pub fn write_result(out: &mut Vec<u8>, id: Id<'_>, result: &[u8]) {
-    out.reserve(40 + id.as_str().len() + result.len());
+    out.reserve(RESULT_FRAME + id.as_str().len() + result.len());
     write_head(out, id);
     out.extend_from_slice(b",\"result\":");
     out.extend_from_slice(result);
+    out.push(b'}');
+}
+
+/// Appends `{"jsonrpc":"2.0","id":ID,"error":ERROR}`, where `error` is a legal error object.
+pub fn write_raw_error(out: &mut Vec<u8>, id: Id<'_>, error: &[u8]) {
+    out.reserve(ERROR_FRAME + id.as_str().len() + error.len());
+    write_head(out, id);
+    out.extend_from_slice(b",\"error\":");
+    out.extend_from_slice(error);
     out.push(b'}');
 }
 
@@ -47,7 +62,7 @@ pub fn write_error(out: &mut Vec<u8>, id: Id<'_>, error: &RpcError<'_>) {
 pub fn write_request(out: &mut Vec<u8>, id: u64, method: &str, params: Params<'_>) {
     let params = match params {
         Params::Absent | Params::Null => "[]",
-        Params::Object(object) if is_empty(object) => "[]",
+        Params::Object(_) if !params.is_named() => "[]",
         Params::Array(raw) | Params::Object(raw) | Params::Scalar(raw) => raw,
     };
     out.reserve(64 + method.len() + params.len());
@@ -83,11 +98,7 @@ impl ReplyError<'_> {
     /// it was.
     pub fn write(&self, out: &mut Vec<u8>, id: Id<'_>) {
         if self.legal {
-            out.reserve(40 + id.as_str().len() + self.raw.len());
-            write_head(out, id);
-            out.extend_from_slice(b",\"error\":");
-            out.extend_from_slice(self.raw.as_bytes());
-            out.push(b'}');
+            write_raw_error(out, id, self.raw.as_bytes());
         } else {
             let message = if self.message.is_empty() {
                 MESSAGE_UNKNOWN
@@ -117,10 +128,4 @@ fn write_error_object(out: &mut Vec<u8>, code: i64, message: &str, data: Option<
         out.extend_from_slice(data.as_bytes());
     }
     out.extend_from_slice(b"}}");
-}
-
-/// Whether a JSON object has no members.
-fn is_empty(object: &str) -> bool {
-    let inner = object.trim_start_matches('{').trim_end_matches('}');
-    inner.bytes().all(|b| b.is_ascii_whitespace())
 }

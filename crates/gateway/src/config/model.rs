@@ -8,8 +8,8 @@
 use super::{
     field::{Field, List, Named},
     name::{
-        Address, AddressOrOff, ChainName, Hidden, HostName, KeyHash, Label, LogLevel,
-        MethodPattern, Origin, Period, Size,
+        Address, AddressOrOff, ChainName, ErrorClass, Hidden, HostName, KeyHash, Label, LogLevel,
+        MethodPattern, Origin, Period, Phrase, Size,
     },
     settings::{LogFormat, Secret, WritePolicy},
     unit::Count,
@@ -63,6 +63,8 @@ pub(super) struct Root {
     pub(super) chains: Field<Named<Chain>>,
     /// API keys, one `[[keys]]` section each; without any the gateway listens on loopback only.
     pub(super) keys: List<Key>,
+    /// What an endpoint's error means where the built-in rules do not know it; the first that holds.
+    pub(super) error_rules: List<ErrorRule>,
     /// Log lines on stderr.
     pub(super) log: Field<Log>,
 }
@@ -206,6 +208,36 @@ pub(super) struct Key {
     /// Chains the key may use, by name or alias; empty: all.
     #[schemars(extend("default" = []))]
     pub(super) chains: List<ChainName>,
+}
+
+/// What one kind of error means, for a provider whose texts are not known.
+#[derive(Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(extend("required" = ["class"]))]
+pub(super) struct ErrorRule {
+    /// Phrases of which all must be in one string of the answer; `|` separates alternatives.
+    #[serde(rename = "match")]
+    #[schemars(extend("default" = []))]
+    pub(super) all: List<Phrase>,
+    /// Phrases of which none may be in that string.
+    #[serde(rename = "not")]
+    #[schemars(extend("default" = []))]
+    pub(super) none: List<Phrase>,
+    /// JSON-RPC codes, one of which the answer must have; empty: any.
+    #[schemars(extend("default" = []))]
+    pub(super) codes: List<i64>,
+    /// HTTP statuses, one of which the answer must have; empty: any.
+    #[schemars(extend("default" = []))]
+    pub(super) statuses: List<u16>,
+    /// Methods of which the call must be one; empty: any.
+    #[schemars(extend("default" = []))]
+    pub(super) methods: List<MethodPattern>,
+    /// What the answer is: a class by its name in `docs/errors.md`.
+    pub(super) class: Field<ErrorClass>,
+    /// Whether another endpoint is asked; by default as the class usually says.
+    pub(super) retry_other_endpoint: Field<bool>,
+    /// Whether the answer counts against the endpoint; by default as the class usually says.
+    pub(super) counts_against_endpoint: Field<bool>,
 }
 
 /// Log lines on stderr.

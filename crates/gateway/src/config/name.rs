@@ -5,9 +5,11 @@
 //! keeps a URL from being given as a label (A11, C5).
 
 use super::{
+    later,
     settings::{LogFormat, Secret, WritePolicy},
     unit,
 };
+use highwater_core::classify::Class;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{
     Deserialize, Deserializer,
@@ -85,6 +87,39 @@ impl MethodPattern {
             return Err("expected a method name, or its start and `*`, such as `eth_*`".to_owned());
         }
         Ok(Self(text.to_ascii_lowercase()))
+    }
+}
+
+/// Words to look for in an error's text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Phrase(pub(super) String);
+
+impl Phrase {
+    fn parse(text: &str) -> Result<Self, String> {
+        if text
+            .split('|')
+            .all(|part| part.contains(char::is_alphanumeric))
+        {
+            return Ok(Self(text.to_owned()));
+        }
+        Err("expected words to look for, or alternatives such as `quota|credits`".to_owned())
+    }
+}
+
+/// A class of errors, by its name in the catalogue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ErrorClass(pub(super) Class);
+
+impl ErrorClass {
+    fn parse(text: &str) -> Result<Self, String> {
+        if let Some(class) = Class::ALL.into_iter().find(|class| class.name() == text) {
+            return Ok(Self(class));
+        }
+        let near = later::nearest(text, Class::ALL.iter().map(|class| class.name()));
+        Err(near.map_or_else(
+            || "expected a class such as `rate_limited`; `docs/errors.md` lists them".to_owned(),
+            |near| format!("no such class: did you mean `{near}`?"),
+        ))
     }
 }
 
@@ -339,6 +374,9 @@ option_text! {
         { "type": "string", "format": "label", "maxLength": LONGEST_NAME };
     MethodPattern, MethodPattern::parse, "a method name",
         { "type": "string", "format": "method or prefix*" };
+    Phrase, Phrase::parse, "a phrase", { "type": "string", "format": "phrase|phrase" };
+    ErrorClass, ErrorClass::parse, "a class of errors",
+        { "type": "string", "enum": Class::ALL.map(Class::name) };
     Origin, Origin::parse, "an origin", { "type": "string", "format": "origin or *" };
     HostName, HostName::parse, "a host name", { "type": "string", "format": "host name" };
     Address, Address::parse, "an address and port",

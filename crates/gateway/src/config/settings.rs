@@ -1,8 +1,8 @@
 //! The configuration after all checks: what the rest of the gateway runs on.
 
 use highwater::SecretUrl;
-use highwater_core::ChainId;
-use std::{net::SocketAddr, time::Duration};
+use highwater_core::{ChainId, classify::Classifier};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 /// Everything, checked.
 #[derive(Clone, Debug)]
@@ -15,6 +15,8 @@ pub struct Settings {
     pub chains: Vec<ChainSettings>,
     /// `[[keys]]`.
     pub keys: Vec<KeySettings>,
+    /// `[[error_rules]]`, compiled together with the built-in table; `None`: no such section.
+    pub error_rules: Option<Arc<Classifier>>,
     /// `[log]`.
     pub log: LogSettings,
 }

@@ -1,6 +1,6 @@
 //! The error table, row by row.
 
-use super::{ERROR_FRAME, KeyFault, RESULT_FRAME, Refusal, upstream, write_raw_error};
+use super::{KeyFault, Refusal, upstream};
 use highwater::{Attempt, Error, core::classify::Class};
 use highwater_core::{
     ChainId,
@@ -274,9 +274,10 @@ fn a_limit_says_when_to_come_back_zero_padded_and_in_milliseconds() {
     }
 }
 
+//
 #[test]
 fn the_message_names_the_most_useful_cause_whatever_the_order() {
-    let cases: [(&[Class], &str); 5] = [
+    let cases: [(&[Class], &str); 8] = [
         (
             &[Class::Timeout, Class::RateLimited],
             "all upstreams failed: limit reached",
@@ -294,20 +295,43 @@ fn the_message_names_the_most_useful_cause_whatever_the_order() {
             "all upstreams failed: method not available",
         ),
         (&[Class::Timeout], "all upstreams failed: timed out"),
+        (
+            &[Class::RateLimited, Class::MissingHistory],
+            "all upstreams failed: data not held",
+        ),
+        (
+            &[Class::MethodUnsupported, Class::Behind],
+            "all upstreams failed: data not held",
+        ),
+        (
+            &[Class::Timeout, Class::Internal],
+            "all upstreams failed: no usable answer",
+        ),
     ];
     for (classes, message) in cases {
         assert_eq!(upstream(&all_failed(classes)).message, message);
     }
 }
 
+//
 #[test]
-fn the_stated_lengths_of_the_frames_are_exact() {
-    let mut out = Vec::new();
-    highwater_core::jsonrpc::write_result(&mut out, Id::NULL, b"");
-    assert_eq!(out.len(), RESULT_FRAME + 4);
-    out.clear();
-    write_raw_error(&mut out, Id::NULL, "");
-    assert_eq!(out.len(), ERROR_FRAME + 4);
+fn a_network_that_failed_tells_less_than_a_timeout() {
+    let attempt = |class, detail| Attempt {
+        endpoint: "a".into(),
+        class,
+        detail,
+    };
+    let refused = attempt(Class::Internal, Some("connect"));
+    for (attempts, message) in [
+        (vec![refused.clone()], "all upstreams failed: not reachable"),
+        (
+            vec![refused, attempt(Class::Timeout, Some("timeout"))],
+            "all upstreams failed: timed out",
+        ),
+    ] {
+        let error = Error::AllEndpointsFailed { attempts };
+        assert_eq!(upstream(&error).message, message);
+    }
 }
 
 // hardening C15

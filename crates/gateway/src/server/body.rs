@@ -5,9 +5,15 @@
 //! no copy, no timer. Of the content codings only gzip is accepted; `max_body` then bounds the
 //! inflated bytes, checked every 64 KiB, and so does a ratio of 100, since no honest request
 //! compresses better.
+//!
+//! What all clients together may have in memory is bounded too. A thousand slow senders of legal
+//! bodies would otherwise hold gigabytes (hardening T12). Of every body all but the first 16 KiB
+//! count, until its request is answered; past the bound a large body is refused as any call is past
+//! a limit of ours, and small ones are served on.
 
+use crate::load::{Gauge, Permit};
 use bytes::{Bytes, BytesMut};
-use flate2::read::GzDecoder;
+use flate2::read::MultiGzDecoder;
 use futures_util::FutureExt;
 use http::{HeaderMap, header::CONTENT_ENCODING};
 use http_body::Body as _;
@@ -20,6 +26,9 @@ const STEP: usize = 64 * 1024;
 /// Most inflated bytes per compressed byte.
 const MAX_RATIO: usize = 100;
 
+/// Bytes of a body that are not counted: nearly all calls fit, and so cost nothing here.
+const FREE: usize = 16 * 1024;
+
 /// Why there is no body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BodyFault {
@@ -31,6 +40,8 @@ pub(crate) enum BodyFault {
     Gone,
     /// Not the gzip that it claims to be.
     Garbled,
+    /// There are too many large ones already.
+    Crowded,
 }
 
 /// How a body is encoded.
@@ -61,26 +72,69 @@ impl Coding {
     }
 }
 
+/// A body, and its share of the memory for bodies.
+#[derive(Debug)]
+pub(crate) struct Body<'a> {
+    /// The bytes, inflated.
+    pub(crate) bytes: Bytes,
+    _share: Share<'a>,
+}
+
+/// A share of the memory for bodies. It grows with its body and ends with it.
+#[derive(Debug)]
+struct Share<'a> {
+    room: &'a Gauge,
+    held: Option<Permit<&'a Gauge>>,
+}
+
+impl Share<'_> {
+    /// Makes it large enough for a body of `len` bytes.
+    fn cover(&mut self, len: usize) -> Result<(), BodyFault> {
+        let held = self.held.as_ref().map_or(0, Permit::count);
+        let missing = len.saturating_sub(FREE).saturating_sub(held);
+        if missing == 0 {
+            return Ok(());
+        }
+        let more = Gauge::take(self.room, missing).ok_or(BodyFault::Crowded)?;
+        match &mut self.held {
+            Some(held) => held.join(more),
+            none => *none = Some(more),
+        }
+        Ok(())
+    }
+}
+
 /// Reads a body whole. Dropping the future abandons it.
 pub(crate) async fn read(
     body: Incoming,
     coding: Coding,
     limit: usize,
     timeout: Duration,
-) -> Result<Bytes, BodyFault> {
-    let raw = receive(body, limit, timeout).await?;
-    match coding {
-        Coding::Identity => Ok(raw),
-        Coding::Gzip => inflate(&raw, limit),
+    room: &Gauge,
+) -> Result<Body<'_>, BodyFault> {
+    let mut share = Share { room, held: None };
+    let mut bytes = receive(body, limit, timeout, &mut share).await?;
+    if coding == Coding::Gzip {
+        bytes = inflate(&bytes, limit)?;
     }
+    share.cover(bytes.len())?;
+    Ok(Body {
+        bytes,
+        _share: share,
+    })
 }
 
-async fn receive(mut body: Incoming, limit: usize, timeout: Duration) -> Result<Bytes, BodyFault> {
+async fn receive(
+    mut body: Incoming,
+    limit: usize,
+    timeout: Duration,
+    share: &mut Share<'_>,
+) -> Result<Bytes, BodyFault> {
     if body.size_hint().lower() > limit as u64 {
         return Err(BodyFault::Large);
     }
     let Some(first) = body.frame().now_or_never() else {
-        return within(timeout, collect(body, None, limit)).await;
+        return within(timeout, collect(body, None, limit, share)).await;
     };
     let first = match first {
         None => return Ok(Bytes::new()),
@@ -93,7 +147,7 @@ async fn receive(mut body: Incoming, limit: usize, timeout: Duration) -> Result<
     if body.is_end_stream() {
         return Ok(first);
     }
-    within(timeout, collect(body, Some(first), limit)).await
+    within(timeout, collect(body, Some(first), limit, share)).await
 }
 
 async fn within(
@@ -109,6 +163,7 @@ async fn collect(
     mut body: Incoming,
     first: Option<Bytes>,
     limit: usize,
+    share: &mut Share<'_>,
 ) -> Result<Bytes, BodyFault> {
     let mut first = first;
     let mut all = BytesMut::new();
@@ -120,6 +175,7 @@ async fn collect(
         if so_far + data.len() > limit {
             return Err(BodyFault::Large);
         }
+        share.cover(so_far + data.len())?;
         match first.take() {
             None if all.is_empty() => first = Some(data),
             None => all.extend_from_slice(&data),
@@ -135,9 +191,11 @@ async fn collect(
     Ok(first.unwrap_or_else(|| all.freeze()))
 }
 
+/// Every member counts, and nothing may follow the last: what we read must be what another reader
+/// of the same bytes reads (hardening B8).
 fn inflate(raw: &[u8], limit: usize) -> Result<Bytes, BodyFault> {
     let limit = limit.min(raw.len().saturating_mul(MAX_RATIO));
-    let mut decoder = GzDecoder::new(raw);
+    let mut decoder = MultiGzDecoder::new(raw);
     let mut out = Vec::new();
     loop {
         let step = STEP.min(limit - out.len() + 1);
@@ -205,6 +263,18 @@ mod tests {
         packed.truncate(packed.len() / 2);
         assert_eq!(inflate(&packed, 10_000), Err(BodyFault::Garbled));
         assert_eq!(inflate(b"{}", 10_000), Err(BodyFault::Garbled));
+    }
+
+    // hardening B8
+    #[test]
+    fn members_are_joined_and_nothing_may_follow_them() {
+        let one = gzip(b"{\"id\":1,");
+        let both = [&one[..], &gzip(b"\"method\":2}")].concat();
+        assert_eq!(inflate(&both, 1000).unwrap(), "{\"id\":1,\"method\":2}");
+        for tail in [&b"x"[..], b"\0\0\0\0\0\0\0\0", b"{}", &one[..one.len() - 1]] {
+            let bytes = [&one[..], tail].concat();
+            assert_eq!(inflate(&bytes, 1000), Err(BodyFault::Garbled), "{tail:?}");
+        }
     }
 
     // hardening B2

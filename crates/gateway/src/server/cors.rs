@@ -127,16 +127,16 @@ impl OriginRule {
         };
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, allow);
         headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
-        headers.insert(VARY, VARY_ORIGIN);
+        // Compression may have left a value of its own there.
+        headers.append(VARY, VARY_ORIGIN);
     }
 
-    /// Adds the answer to a preflight.
-    pub(crate) fn preflight(&self, origin: &Origin, asked: &HeaderMap, headers: &mut HeaderMap) {
-        headers.insert(VARY, VARY_ORIGIN);
+    /// Adds the answer to a preflight, beside what [`OriginRule::answer`] adds to every answer.
+    pub(crate) fn preflight(origin: &Origin, asked: &HeaderMap, headers: &mut HeaderMap) {
         let Origin::Accepted { .. } = origin else {
+            headers.insert(VARY, VARY_ORIGIN);
             return;
         };
-        self.answer(origin, headers);
         headers.insert(ACCESS_CONTROL_ALLOW_METHODS, METHODS);
         let allow = asked
             .get(ACCESS_CONTROL_REQUEST_HEADERS)
@@ -237,7 +237,8 @@ mod tests {
         headers.append(ORIGIN, HeaderValue::from_static("https://a.test"));
         let origin = rule.check(&headers).unwrap();
         let mut answer = HeaderMap::new();
-        rule.preflight(&origin, &headers, &mut answer);
+        rule.answer(&origin, &mut answer);
+        OriginRule::preflight(&origin, &headers, &mut answer);
         assert!(!answer.contains_key("access-control-allow-credentials"));
         headers.append(ORIGIN, HeaderValue::from_static("https://b.test"));
         assert!(rule.check(&headers).is_err());

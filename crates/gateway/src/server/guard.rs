@@ -21,7 +21,8 @@
 
 use memchr::memchr2;
 
-/// Longest line that is kept while it is incomplete. Longer ones cannot be a legal framing header.
+/// Longest line that is kept while it is incomplete. A longer one that sets the length of a body is
+/// refused: its end, and with it some digits, would be missing.
 const MAX_CARRY: usize = 256;
 
 /// Where a connection stands. Feed it every byte read, in order.
@@ -30,6 +31,8 @@ pub(crate) struct Guard {
     state: State,
     /// An incomplete line from earlier reads, at most [`MAX_CARRY`] bytes of it.
     carry: Vec<u8>,
+    /// The line had more than that.
+    cut: bool,
     head: Head,
     heads: u32,
 }
@@ -86,7 +89,8 @@ impl Guard {
                     }
                     at += 1;
                     let line = std::mem::take(&mut self.carry);
-                    let ok = self.line(&line);
+                    let cut = std::mem::take(&mut self.cut);
+                    let ok = !(cut && sets_length(&line)) && self.line(&line);
                     self.carry = line;
                     self.carry.clear();
                     if !ok {
@@ -150,6 +154,7 @@ impl Guard {
 
     fn keep(&mut self, part: &[u8]) {
         let room = MAX_CARRY.saturating_sub(self.carry.len());
+        self.cut |= part.len() > room;
         self.carry.extend_from_slice(&part[..part.len().min(room)]);
     }
 
@@ -206,6 +211,11 @@ impl Guard {
         self.head.length = Some(length);
         true
     }
+}
+
+/// Whether a header line says where a body ends.
+fn sets_length(line: &[u8]) -> bool {
+    value_of(line, b"content-length").is_some() || value_of(line, b"transfer-encoding").is_some()
 }
 
 /// The trimmed value of a header line whose name is `name`, in any case.
@@ -293,6 +303,22 @@ mod tests {
         }
         assert!(refused(b"POST / HTTP/1.1\nHost: a\n\n"));
         assert!(refused(b"\nPOST / HTTP/1.1\r\n\r\n"));
+    }
+
+    // hardening A10
+    #[test]
+    fn a_length_that_is_cut_off_where_a_line_grows_too_long_is_refused_not_believed() {
+        // All but the first of the digits lie past what is kept of a line that comes in parts.
+        let pad = " ".repeat(super::MAX_CARRY - "Content-Length: ".len() - 1);
+        let long = head(&format!("Content-Length: {pad}500"));
+        let end = long.len() - "00\r\n\r\n".len();
+        let mut guard = Guard::default();
+        assert_eq!(guard.feed(&long[..end]), None);
+        assert_eq!(guard.feed(&long[end..]), Some(0));
+        // Whole, it is what it says, and a long line of another kind is nobody's business.
+        assert_eq!(Guard::default().feed(&long), None);
+        let other = head(&format!("X-Long: {}", "a".repeat(1000)));
+        assert!(!refused(&other));
     }
 
     // hardening A10

@@ -7,7 +7,7 @@
 
 use super::{
     body::{self, BodyFault, Coding},
-    cors::Origin,
+    cors::{Origin, OriginRule},
     encode,
     io::Signs,
     reply::{CLOSE, Reply},
@@ -173,9 +173,7 @@ async fn route(peer: &Arc<Peer>, parts: &Parts, body: Incoming, origin: &Origin)
     let reply = if parts.method == Method::OPTIONS {
         let mut reply = Reply::empty(StatusCode::NO_CONTENT);
         reply.headers.insert(ALLOW, ALLOWED);
-        shared
-            .origins
-            .preflight(origin, &parts.headers, &mut reply.headers);
+        OriginRule::preflight(origin, &parts.headers, &mut reply.headers);
         reply
     } else if !probe {
         Reply::not_allowed(ALLOWED)
@@ -256,26 +254,36 @@ async fn call(
     };
     let grant = grant(shared, parts, route, origin);
     let limits = &shared.server;
-    let bytes = match body::read(body, coding, limits.max_body, limits.body_timeout).await {
-        Ok(bytes) => bytes,
+    let reading = body::read(
+        body,
+        coding,
+        limits.max_body,
+        limits.body_timeout,
+        &shared.bodies,
+    );
+    let body = match reading.await {
+        Ok(body) => body,
         Err(fault) => {
             let refusal = match fault {
                 BodyFault::Large => Refusal::LargeBody,
                 BodyFault::Slow => Refusal::SlowBody,
                 BodyFault::Garbled => Refusal::Fault(highwater_core::jsonrpc::FaultKind::Parse),
+                BodyFault::Crowded => Refusal::Limit {
+                    retry_after: COME_BACK,
+                },
                 BodyFault::Gone => return Reply::empty(StatusCode::BAD_REQUEST).closing(),
             };
             let reply = Reply::refused(&refusal, None);
             return match fault {
                 BodyFault::Garbled => reply,
-                BodyFault::Large | BodyFault::Slow | BodyFault::Gone => {
+                BodyFault::Large | BodyFault::Slow | BodyFault::Crowded | BodyFault::Gone => {
                     peer.signs.linger.store(true, Relaxed);
                     reply.closing()
                 }
             };
         }
     };
-    let message = parse(&bytes, &shared.limits);
+    let message = parse(&body.bytes, &shared.limits);
     let grant = match grant {
         Ok(_) if shared.shutdown.reached(Phase::Closing) => Err(Refusal::Draining),
         other => other,

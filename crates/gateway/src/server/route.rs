@@ -114,6 +114,7 @@ fn chain_id(text: &str) -> Option<ChainId> {
             .flatten()
     };
     text.strip_prefix("0x")
+        .or_else(|| text.strip_prefix("0X"))
         .map_or_else(|| parse(text, 10), |hex| parse(hex, 16))
         .map(ChainId)
 }
@@ -152,6 +153,7 @@ mod tests {
             "/Ethereum",
             "/1",
             "/0x1",
+            "/0X1",
             "/ethereum/",
         ] {
             assert_eq!(

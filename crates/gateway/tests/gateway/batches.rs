@@ -184,6 +184,30 @@ async fn repeated_ids_are_each_answered_in_their_place() {
     assert_eq!(results, [1, 2, 1].map(|n| (json!(7), json!([n]))));
 }
 
+// G-1, scenario X08
+#[tokio::test]
+async fn ids_come_back_as_they_were_sent_and_a_notification_leaves_no_gap() {
+    let site = Site::new().await;
+    site.node
+        .on("eth_getBalance")
+        .with(|call| Answer::result(call.params.clone().unwrap()));
+    let one = |id: &str, n: u32| {
+        format!(r#"{{"jsonrpc":"2.0",{id}"method":"eth_getBalance","params":[{n}]}}"#)
+    };
+    let body = [
+        one(r#""id":"a","#, 1),
+        one(r#""id":7,"#, 2),
+        one("", 3),
+        one(r#""id":7,"#, 4),
+        one(r#""id":null,"#, 5),
+    ];
+    let response = site.post(&format!("[{}]", body.join(","))).await;
+    assert_eq!(
+        response.text(),
+        r#"[{"jsonrpc":"2.0","id":"a","result":[1]},{"jsonrpc":"2.0","id":7,"result":[2]},{"jsonrpc":"2.0","id":7,"result":[4]},{"jsonrpc":"2.0","id":null,"result":[5]}]"#
+    );
+}
+
 // hardening B10
 #[tokio::test]
 async fn notifications_in_a_batch_are_run_and_get_no_entry() {

@@ -118,7 +118,7 @@ async fn the_text_of_an_unknown_method_is_the_one_clients_look_for() {
     site.heard_nothing();
 }
 
-// hardening C6
+// G-6, hardening C6, C7, scenario W11
 #[tokio::test]
 async fn methods_that_are_off_stay_off_whatever_pattern_allows_the_rest() {
     let mut site = Site::with(|s| s.server.methods.allow = vec!["*".into(), "eth_*".into()]).await;
@@ -143,6 +143,7 @@ async fn methods_that_are_off_stay_off_whatever_pattern_allows_the_rest() {
         "eth_sendTransaction",
         "eth_signTypedData_v4",
         "wallet_addEthereumChain",
+        "wallet_sendCalls",
         "arbtrace_call",
     ] {
         assert_eq!(

@@ -1,6 +1,7 @@
 //! Bounds on what goes on at once.
 
 use crate::site::{Client, Site, balance};
+use futures_util::future::select_all;
 use highwater_lab::sockets::{Answer, Gate};
 
 #[tokio::test]
@@ -76,4 +77,33 @@ async fn connections_past_the_bound_are_closed_and_others_served_on() {
             break;
         }
     }
+}
+
+// hardening T12, A7
+#[tokio::test]
+async fn large_bodies_have_a_bound_together_and_small_ones_are_served_past_it() {
+    const LARGEST: usize = 100_000;
+    let mut site = Site::with(|s| s.server.max_body = LARGEST).await;
+    // All but the last byte of more bodies than there is room for: 16, and what is not counted.
+    let mut senders = Vec::new();
+    for _ in 0..25 {
+        let mut client = site.client().await;
+        let head =
+            format!("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: {LARGEST}\r\n\r\n");
+        client.send(head).await;
+        client.send(vec![b' '; LARGEST - 1]).await;
+        senders.push(client);
+    }
+    let responses = senders.iter_mut().map(|client| Box::pin(client.response()));
+    let (refused, at, _) = select_all(responses).await;
+    assert_eq!(refused.row(), (429, -32005));
+    assert_eq!(refused.header("retry-after"), Some("01"));
+    assert!(senders[at].is_closed().await);
+    assert_eq!(site.post(&balance(1)).await.status, 200);
+    assert_eq!(site.heard(), 1);
+    // What the others held is free once they have gone; that is seen by trying.
+    drop(senders);
+    let padded = format!("{}{}", " ".repeat(LARGEST - 1000), balance(2));
+    while site.post(&padded).await.status != 200 {}
+    assert_eq!(site.heard(), 1);
 }

@@ -12,6 +12,7 @@ mod calls;
 mod framing;
 mod keys;
 mod limits;
+mod options;
 mod origins;
 mod paths;
 mod phases;

@@ -1,6 +1,7 @@
 //! Web pages, browsers and names.
 
-use crate::site::{Site, balance};
+use crate::site::{Response, Site, balance};
+use highwater_lab::sockets::Answer;
 
 // hardening A1
 #[tokio::test]
@@ -256,4 +257,26 @@ async fn an_upgrade_from_a_foreign_page_is_refused_like_any_request() {
         405
     );
     site.heard_nothing();
+}
+
+// hardening A3
+#[tokio::test]
+async fn a_compressed_answer_to_a_page_varies_by_its_origin_and_by_its_encoding() {
+    let site = Site::with(|s| s.server.allowed_origins = vec!["https://a.test".into()]).await;
+    site.node
+        .on("eth_getBalance")
+        .always(Answer::result(format!("\"{}\"", "a".repeat(5000))));
+    let headers = [("Origin", "https://a.test"), ("Accept-Encoding", "gzip")];
+    let response = site.post_with(&headers, &balance(1)).await;
+    assert_eq!(response.header("content-encoding"), Some("gzip"));
+    let vary = |response: &Response| {
+        let names = response.headers.iter().filter(|(name, _)| name == "vary");
+        let mut values: Vec<_> = names.map(|(_, value)| value.clone()).collect();
+        values.sort();
+        values
+    };
+    assert_eq!(vary(&response), ["Accept-Encoding", "Origin"]);
+    let mut client = site.client().await;
+    let response = client.ask("OPTIONS", "/", &headers[..1], b"").await;
+    assert_eq!(vary(&response), ["Origin"]);
 }

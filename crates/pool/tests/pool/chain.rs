@@ -59,7 +59,7 @@ async fn shares_one_check_between_calls_at_the_same_time() {
     assert_eq!(node.record().count("eth_chainId"), 1);
 }
 
-// R-19, hardening E10
+// R-19, hardening E10, scenario X05
 #[tokio::test]
 async fn sends_nothing_to_an_endpoint_on_another_chain() {
     let (wrong, right) = (ScriptedNode::start().await, ScriptedNode::start().await);
@@ -78,7 +78,7 @@ async fn sends_nothing_to_an_endpoint_on_another_chain() {
     assert_eq!(identity, Identity::Quarantined { found: ChainId(10) });
 }
 
-//
+// R-19, scenario X06
 #[tokio::test]
 async fn names_every_endpoint_when_all_serve_another_chain() {
     let (one, two) = (ScriptedNode::start().await, ScriptedNode::start().await);
@@ -103,7 +103,7 @@ async fn names_every_endpoint_when_all_serve_another_chain() {
     );
 }
 
-//
+// R-19, scenario X07
 #[tokio::test]
 async fn takes_a_node_that_is_not_ready_for_no_wrong_chain_and_asks_again() {
     for answer in [
@@ -116,6 +116,7 @@ async fn takes_a_node_that_is_not_ready_for_no_wrong_chain_and_asks_again() {
         Answer::result("1"),
         Answer::html(503, "<h1>starting</h1>"),
         Answer::close(),
+        Answer::reset(),
     ] {
         let (slow, other) = (ScriptedNode::start().await, ScriptedNode::start().await);
         slow.on("eth_chainId").once(answer);

@@ -99,7 +99,7 @@ async fn takes_the_tolerated_forms_of_a_good_answer() {
     }
 }
 
-// R-37, hardening E19
+// R-37, hardening E19, scenario M12
 #[tokio::test]
 async fn hands_a_nodes_own_error_on_byte_for_byte_without_asking_another() {
     let (node, other) = (ScriptedNode::start().await, ScriptedNode::start().await);
@@ -180,7 +180,7 @@ async fn lists_every_attempt_in_order_when_no_error_can_be_shown() {
     assert_eq!(error, Error::AllEndpointsFailed { attempts });
 }
 
-//
+// scenario W09
 #[tokio::test]
 async fn never_repeats_a_send_that_may_have_left() {
     for method in [

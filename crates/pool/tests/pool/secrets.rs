@@ -155,7 +155,14 @@ async fn masks_a_credential_that_an_endpoint_repeats_in_an_error_and_leaves_the_
         ),
         (
             format!(r#"{{"code":"7","message":"\u0043{}"}}"#, &KEY[1..]),
-            r#"{"code":-32603,"message":"the endpoint's error is withheld: it repeats a credential"}"#,
+            r#"{"code":7,"message":"***"}"#,
+        ),
+        (
+            format!(
+                r#"{{"code":-32000,"message":"\u0043{} \n","data":1}}"#,
+                &KEY[1..]
+            ),
+            r#"{"code":-32000,"message":"*** \n","data":1}"#,
         ),
     ] {
         node.on("eth_call").once(Answer::error_json(worded));

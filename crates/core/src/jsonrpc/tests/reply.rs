@@ -65,7 +65,7 @@ fn a_result_is_the_bytes_of_the_body() {
     assert_eq!(span_of(body.as_bytes(), result), Some(18..39));
 }
 
-// R-38
+// R-38, scenario X17
 #[test]
 fn a_member_named_error_inside_a_result_is_part_of_the_result() {
     let inner = r#"{"accessList":[],"error":"execution reverted","gasUsed":"0x639d"}"#;

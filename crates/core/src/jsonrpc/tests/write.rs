@@ -1,6 +1,6 @@
 use crate::jsonrpc::{
-    Id, Params, Reply, RpcError, parse_reply, span_of, write_batch, write_error, write_request,
-    write_result,
+    ERROR_FRAME, Id, Params, RESULT_FRAME, Reply, RpcError, parse_reply, span_of, write_batch,
+    write_error, write_raw_error, write_request, write_result,
 };
 
 fn written(write: impl FnOnce(&mut Vec<u8>)) -> String {
@@ -179,4 +179,30 @@ fn a_span_is_found_only_for_a_part_of_the_body() {
     assert_eq!(span_of(&body[6..], &text[..3]), None);
     let owned = String::from("world");
     assert_eq!(span_of(body, &owned), None);
+}
+
+#[test]
+fn leaves_no_spare_room_in_a_buffer_of_the_stated_length() {
+    let result = b"[1,2]";
+    let mut out = Vec::with_capacity(RESULT_FRAME + Id::NULL.as_str().len() + result.len());
+    let room = out.capacity();
+    write_result(&mut out, Id::NULL, result);
+    assert_eq!((out.len(), out.capacity()), (room, room));
+    let error = br#"{"code":1,"message":""}"#;
+    let mut out = Vec::with_capacity(ERROR_FRAME + Id::NULL.as_str().len() + error.len());
+    let room = out.capacity();
+    write_raw_error(&mut out, Id::NULL, error);
+    assert_eq!((out.len(), out.capacity()), (room, room));
+}
+
+// hardening B9
+#[test]
+fn an_object_without_members_is_told_from_one_with_some() {
+    for none in ["{}", "{ \n\t}", "{\r}"] {
+        assert!(!Params::Object(none).is_named(), "{none}");
+    }
+    for some in [r#"{"a":1}"#, r#"{"":0}"#, r#"{ "a" : {} }"#] {
+        assert!(Params::Object(some).is_named(), "{some}");
+    }
+    assert!(!Params::Array("[1]").is_named() && !Params::Absent.is_named());
 }

@@ -5,6 +5,7 @@
 //! key, whoever reaches the gateway may use it, so it stays on loopback (G-6, C10).
 
 mod chains;
+mod error_rules;
 mod keys;
 mod listeners;
 
@@ -39,6 +40,7 @@ pub(super) fn settings(root: model::Root, overrides: &Overrides, pass: &Pass<'_>
         Field::Set(keys, _) => !keys.is_empty(),
     };
     let keys = keys::check(root.keys, &chains, pass);
+    let error_rules = error_rules::check(&root.error_rules, pass);
     let raw = root.server.value().unwrap_or_default();
     let server = server(raw, has_keys, overrides, pass);
     let admin = admin(root.admin.value().unwrap_or_default(), overrides, pass);
@@ -55,6 +57,7 @@ pub(super) fn settings(root: model::Root, overrides: &Overrides, pass: &Pass<'_>
         admin,
         chains,
         keys,
+        error_rules,
         log: log(root.log.value().unwrap_or_default()),
     }
 }
@@ -73,6 +76,7 @@ pub(super) fn defaults(overrides: &Overrides) -> Result<Settings, String> {
         admin: admin.settings,
         chains: Vec::new(),
         keys: Vec::new(),
+        error_rules: None,
         log: log(model::Log::default()),
     })
 }
