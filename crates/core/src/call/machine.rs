@@ -4,7 +4,7 @@ use super::{Delivery, Plan, Settled};
 use crate::{
     AttemptId, EndpointId, Now,
     classify::{Class, Verdict},
-    method::Failover,
+    method::{Changes, Failover, Sticky},
     router::{Identity, Router},
 };
 use smallvec::SmallVec;
@@ -235,8 +235,14 @@ impl Machine {
         }
         let may_move_on = match self.plan.method.failover {
             Failover::Any => verdict.retry_other_endpoint,
-            Failover::SameBytes | Failover::Unsent | Failover::None => {
+            Failover::SameBytes | Failover::Unsent => delivery == Delivery::NotSent,
+            // The same, but a private submission and an id that only this endpoint knows are for
+            // nobody else, sent or not.
+            Failover::None => {
+                let row = self.plan.method;
                 delivery == Delivery::NotSent
+                    && row.state_changing != Changes::Builder
+                    && row.sticky == Sticky::None
             }
         };
         if may_move_on {

@@ -303,6 +303,26 @@ fn moves_on_when_a_check_fails_by_network() {
     assert_eq!(bench.classes(), [(A, None, Class::Timeout)]);
 }
 
+// scenario W10
+#[test]
+fn never_takes_a_private_submission_or_a_filter_to_another_endpoint() {
+    for method in [
+        "eth_sendPrivateTransaction",
+        "eth_cancelPrivateTransaction",
+        "eth_getFilterChanges",
+        "eth_uninstallFilter",
+    ] {
+        let mut bench = Bench::new(method, 2);
+        bench.sends(A, FIRST);
+        bench.machine.on_settled(FIRST, &unsent());
+        assert_eq!(
+            bench.poll(),
+            Action::Finish(Outcome::Failed(None)),
+            "{method}"
+        );
+    }
+}
+
 //
 #[test]
 fn picks_again_after_a_check_that_found_another_chain() {
