@@ -8,6 +8,7 @@
 use crate::{
     judge::{Judged, Meanings, Question, Shown, judge, judge_failure, of_class},
     pool::{Inner, Node},
+    upstream::Repeat,
 };
 use bytes::Bytes;
 use futures_util::{
@@ -98,7 +99,11 @@ async fn ask(node: Arc<Node>, meanings: Arc<Meanings>, id: u64, timeout: Duratio
         params: Params::Array("[]"),
     };
     write_request(&mut message, id, question.method, question.params);
-    let judged = match node.wired.send(Bytes::from(message), timeout).await {
+    let judged = match node
+        .wired
+        .send(Bytes::from(message), timeout, Repeat::Elsewhere)
+        .await
+    {
         Ok(raw) => judge(raw, question, &node, &meanings),
         Err(error) => judge_failure(error),
     };

@@ -9,6 +9,7 @@ use crate::{
     check::check,
     judge::{Judged, Question, Shown, judge, judge_failure},
     pool::Inner,
+    upstream::Repeat,
 };
 use bytes::Bytes;
 use highwater_core::{
@@ -61,8 +62,13 @@ pub(crate) async fn drive(
                 attempt,
                 timeout,
             } => {
-                let Judged { settled, shown } =
-                    send(inner, endpoint, question, message.clone(), timeout).await;
+                let repeat = if request.descriptor.is_read() {
+                    Repeat::Elsewhere
+                } else {
+                    Repeat::Never
+                };
+                let sent = send(inner, endpoint, question, message.clone(), timeout, repeat);
+                let Judged { settled, shown } = sent.await;
                 kept.extend(shown.map(|shown| (attempt, endpoint, shown)));
                 machine.on_settled(attempt, &settled);
                 if let Settled::Failed { verdict, .. } = &settled {
@@ -87,9 +93,10 @@ async fn send(
     question: Question<'_>,
     message: Bytes,
     timeout: Duration,
+    repeat: Repeat,
 ) -> Judged {
     let node = inner.node(endpoint);
-    match node.wired.send(message, timeout).await {
+    match node.wired.send(message, timeout, repeat).await {
         Ok(raw) => judge(raw, question, node, &inner.meanings),
         Err(error) => judge_failure(error),
     }

@@ -6,7 +6,7 @@ use crate::{
     driver::drive,
     judge::Meanings,
     secret::Scrubber,
-    upstream::{HttpUpstream, RawReply, SendError, SendErrorKind, Upstream},
+    upstream::{HttpUpstream, RawReply, Repeat, SendError, SendErrorKind, Upstream},
 };
 use bytes::Bytes;
 use futures_util::{StreamExt, stream::FuturesUnordered};
@@ -229,9 +229,10 @@ impl Wired {
         &self,
         message: Bytes,
         timeout: Duration,
+        repeat: Repeat,
     ) -> Result<RawReply, SendError> {
         match self {
-            Self::Http(upstream) => upstream.exchange(message, timeout).await,
+            Self::Http(upstream) => upstream.exchange_as(message, timeout, repeat).await,
             Self::Custom(upstream) => {
                 match tokio::time::timeout(timeout, upstream.send(message, timeout)).await {
                     Ok(sent) => sent,

@@ -118,6 +118,22 @@ async fn every_call_that_reached_an_endpoint_is_answered_under_load() {
     assert_eq!(answered, site.node.record().count("eth_getBalance"));
 }
 
+// hardening H1: only the change of phase wakes the connection here; its watchdog sleeps half an hour.
+#[tokio::test]
+async fn idle_connections_end_with_the_drain_and_hold_nothing_up() {
+    let mut site = Site::with(|s| {
+        s.server.header_timeout = Duration::from_secs(3600);
+        s.server.drain_timeout = Duration::from_secs(3600);
+    })
+    .await;
+    let mut idle = site.client().await;
+    let response = idle.post("/", &[], balance(1).as_bytes()).await;
+    assert_eq!(response.status, 200);
+    site.gateway.drain();
+    site.gateway.ended().await;
+    assert!(idle.is_closed().await);
+}
+
 // hardening H1
 #[tokio::test]
 async fn a_call_that_outlives_the_drain_timeout_is_cut_off() {

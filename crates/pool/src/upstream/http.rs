@@ -44,6 +44,15 @@ use tokio::{
     time::{Instant, Sleep},
 };
 
+/// Whether a request that is lost on the way may be made again elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Repeat {
+    /// A read: another endpoint answers.
+    Elsewhere,
+    /// A submission: a connection is looked at before it is used, however fresh it is.
+    Never,
+}
+
 /// A connection that lay unused this long is looked at before it is used; below, a close by the
 /// other side is unlikely, and the look would cost a busy gateway a turn of its event loop.
 const FRESH: Duration = Duration::from_millis(100);
@@ -164,7 +173,17 @@ impl HttpUpstream {
     /// # Errors
     /// The request failed below JSON-RPC.
     pub async fn exchange(&self, message: Bytes, timeout: Duration) -> Result<RawReply, SendError> {
-        self.0.exchange(message, timeout).await
+        self.0.exchange(message, timeout, Repeat::Never).await
+    }
+
+    /// As [`HttpUpstream::exchange`], for a request that may or may not be repeated elsewhere.
+    pub(crate) async fn exchange_as(
+        &self,
+        message: Bytes,
+        timeout: Duration,
+        repeat: Repeat,
+    ) -> Result<RawReply, SendError> {
+        self.0.exchange(message, timeout, repeat).await
     }
 }
 
@@ -175,7 +194,7 @@ impl Upstream for HttpUpstream {
         timeout: Duration,
     ) -> BoxFuture<'static, Result<RawReply, SendError>> {
         let upstream = self.clone();
-        Box::pin(async move { upstream.0.exchange(message, timeout).await })
+        Box::pin(async move { upstream.0.exchange(message, timeout, Repeat::Never).await })
     }
 }
 
@@ -202,7 +221,12 @@ enum Tried {
 }
 
 impl Inner {
-    async fn exchange(&self, message: Bytes, timeout: Duration) -> Result<RawReply, SendError> {
+    async fn exchange(
+        &self,
+        message: Bytes,
+        timeout: Duration,
+        repeat: Repeat,
+    ) -> Result<RawReply, SendError> {
         let start = Instant::now();
         let end = start + timeout.min(FAR);
         let mut clock = Clock {
@@ -212,7 +236,7 @@ impl Inner {
         let runtime = Handle::current().id();
         let lane = &self.lanes[worker::current() % self.lanes.len()];
         loop {
-            let (way, warm) = match self.ready(lane, runtime, start).await {
+            let (way, warm) = match self.ready(lane, runtime, start, repeat).await {
                 Some(way) => (way, true),
                 None => {
                     let opening = Box::pin(self.open(lane, runtime));
@@ -240,7 +264,13 @@ impl Inner {
     }
 
     /// A connection that is there already.
-    async fn ready(&self, lane: &Lane, runtime: runtime::Id, now: Instant) -> Option<Way> {
+    async fn ready(
+        &self,
+        lane: &Lane,
+        runtime: runtime::Id,
+        now: Instant,
+        repeat: Repeat,
+    ) -> Option<Way> {
         if self.speaks_http2.load(Ordering::Relaxed)
             && let Some(sender) = lane.shared(runtime, now)
         {
@@ -248,7 +278,8 @@ impl Inner {
         }
         loop {
             let mut link = lane.take(runtime, now)?;
-            if now.saturating_duration_since(link.idle_since) > FRESH {
+            let fresh = now.saturating_duration_since(link.idle_since) <= FRESH;
+            if !fresh || repeat == Repeat::Never {
                 // The event loop takes its turn, so that a close that has arrived is known.
                 tokio::task::yield_now().await;
                 if !link.is_usable() {

@@ -26,6 +26,8 @@ pub use self::{
     options::{ExtraRoots, HttpOptions},
 };
 
+pub(crate) use self::http::Repeat;
+
 use ::http::HeaderMap;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
