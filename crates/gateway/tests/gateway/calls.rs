@@ -382,28 +382,6 @@ async fn a_client_that_goes_away_does_not_cut_off_a_transaction() {
     assert_eq!(site.node.record().abandoned(), 1);
 }
 
-// R-36, hardening E1: a send looks at the socket first, so that a connection which the endpoint
-// closed right after its last answer costs the caller nothing.
-#[tokio::test]
-async fn a_send_meets_no_connection_that_the_endpoint_has_just_closed() {
-    let site = Site::new().await;
-    site.node
-        .on("eth_getBalance")
-        .always(Answer::result("1").then_close());
-    site.node
-        .on("eth_sendRawTransaction")
-        .always(Answer::result("\"0xaa\""));
-    let send = r#"{"jsonrpc":"2.0","id":1,"method":"eth_sendRawTransaction","params":["0x02"]}"#;
-    for sends in 1..=20 {
-        site.post(&balance(1)).await;
-        site.node.record().wait_for_open_connections(0).await;
-        let answer = site.post(send).await;
-        assert_eq!(answer.text(), r#"{"jsonrpc":"2.0","id":1,"result":"0xaa"}"#);
-        assert_eq!(site.node.record().count("eth_sendRawTransaction"), sends);
-        site.node.drop_connections();
-    }
-}
-
 #[tokio::test]
 async fn response_headers_are_there_on_request_of_the_operator_only() {
     let site = Site::new().await;

@@ -9,6 +9,7 @@ use highwater::{
 };
 use highwater_lab::sockets::{Answer, ConnectionFault, Gate, ScriptedNode};
 use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 /// Lets the event loop notice what has arrived at the sockets.
 async fn settle() {
@@ -64,6 +65,37 @@ async fn uses_one_connection_for_calls_one_after_another() {
         send(&upstream, "eth_blockNumber").await.unwrap();
     }
     assert_eq!(node.record().connections(), 1);
+}
+
+// R-36, hardening E1: a request that must not be repeated looks at the connection first, so one that
+// the endpoint closed right after its last answer, unannounced, costs the caller nothing.
+#[tokio::test]
+async fn a_submission_is_not_written_to_a_connection_that_was_just_closed() {
+    const ANSWER: &str =
+        "HTTP/1.1 200 OK\r\ncontent-length: 36\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":1}";
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let (closed, mut is_closed) = tokio::sync::mpsc::channel(1);
+    let endpoint = tokio::spawn(async move {
+        loop {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let mut request = vec![0; 4096];
+            socket.read(&mut request).await.unwrap();
+            socket.write_all(ANSWER.as_bytes()).await.unwrap();
+            drop(socket);
+            if closed.send(()).await.is_err() {
+                return;
+            }
+        }
+    });
+    let url = SecretUrl::parse(&url).unwrap();
+    let upstream = HttpUpstream::new(&url, HttpOptions::default()).unwrap();
+    for _ in 0..20 {
+        let reply = send(&upstream, "eth_sendRawTransaction").await.unwrap();
+        assert_eq!(result_of(&reply), "1");
+        is_closed.recv().await.unwrap();
+    }
+    endpoint.abort();
 }
 
 #[tokio::test]
