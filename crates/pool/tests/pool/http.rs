@@ -72,7 +72,7 @@ async fn uses_one_connection_for_calls_one_after_another() {
 #[tokio::test]
 async fn a_submission_is_not_written_to_a_connection_that_was_just_closed() {
     const ANSWER: &str =
-        "HTTP/1.1 200 OK\r\ncontent-length: 36\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":1}";
+        "HTTP/1.1 200 OK\r\ncontent-length: 35\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":1}";
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let (closed, mut is_closed) = tokio::sync::mpsc::channel(1);
