@@ -8,8 +8,10 @@ use highwater::{
     upstream::{HttpOptions, HttpUpstream, SendErrorKind},
 };
 use highwater_lab::sockets::{Answer, ConnectionFault, Gate, ScriptedNode};
-use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use std::{
+    io::{Read, Write},
+    time::Duration,
+};
 
 /// Lets the event loop notice what has arrived at the sockets.
 async fn settle() {
@@ -73,19 +75,25 @@ async fn uses_one_connection_for_calls_one_after_another() {
 async fn a_submission_is_not_written_to_a_connection_that_was_just_closed() {
     const ANSWER: &str =
         "HTTP/1.1 200 OK\r\ncontent-length: 35\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":1}";
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
-    let (closed, mut is_closed) = tokio::sync::mpsc::channel(1);
-    let endpoint = tokio::spawn(async move {
-        loop {
-            let (mut socket, _) = listener.accept().await.unwrap();
+    // The endpoint is a thread, and the wait for it blocks: the event loop has no turn in which it
+    // could notice the close by itself.
+    let (close, told) = std::sync::mpsc::channel();
+    let (closed, is_closed) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for socket in listener.incoming() {
+            let mut socket = socket.unwrap();
             let mut request = vec![0; 4096];
-            socket.read(&mut request).await.unwrap();
-            socket.write_all(ANSWER.as_bytes()).await.unwrap();
-            drop(socket);
-            if closed.send(()).await.is_err() {
+            if socket.read(&mut request).unwrap() == 0 {
                 return;
             }
+            socket.write_all(ANSWER.as_bytes()).unwrap();
+            if told.recv().is_err() {
+                return;
+            }
+            drop(socket);
+            closed.send(()).unwrap();
         }
     });
     let url = SecretUrl::parse(&url).unwrap();
@@ -93,9 +101,9 @@ async fn a_submission_is_not_written_to_a_connection_that_was_just_closed() {
     for _ in 0..20 {
         let reply = send(&upstream, "eth_sendRawTransaction").await.unwrap();
         assert_eq!(result_of(&reply), "1");
-        is_closed.recv().await.unwrap();
+        close.send(()).unwrap();
+        is_closed.recv().unwrap();
     }
-    endpoint.abort();
 }
 
 #[tokio::test]
