@@ -8,6 +8,7 @@
 use super::{
     RawReply, SendError, SendErrorKind, Upstream,
     body::Collector,
+    clock::{Clock, FAR},
     dial::{Spoken, Target},
     fault::is_refused_stream,
     lane::{Ages, Lane, Shared},
@@ -40,8 +41,7 @@ use std::{
 use tokio::{
     runtime::{self, Handle},
     sync::{OwnedSemaphorePermit, Semaphore},
-    task::coop::has_budget_remaining,
-    time::{Instant, Sleep},
+    time::Instant,
 };
 
 /// Whether a request that is lost on the way may be made again elsewhere.
@@ -532,76 +532,5 @@ impl<'a> Waiting<'a> {
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// Timeouts are cut here, a year, so that adding one to an instant cannot overflow.
-const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
-
-/// The one timer of an attempt. Its limit moves; the timer is touched only when that matters.
-struct Clock<'a> {
-    sleep: Pin<&'a mut Sleep>,
-    limit: Instant,
-}
-
-impl Clock<'_> {
-    fn set(&mut self, limit: Instant) {
-        if self.limit != limit {
-            self.limit = limit;
-            self.sleep.as_mut().reset(limit);
-        }
-    }
-
-    /// What was polled, or `None` once the limit has passed. A task that has used up its turn gets no
-    /// word from a timer, and one that does so every time, because an endpoint never stops sending
-    /// what is no answer, would never be found late; so it looks at the clock (hardening E2).
-    fn bound<T>(&mut self, cx: &mut Context<'_>, polled: Poll<T>) -> Poll<Option<T>> {
-        if let Poll::Ready(value) = polled {
-            return Poll::Ready(Some(value));
-        }
-        if !has_budget_remaining() && Instant::now() >= self.limit {
-            return Poll::Ready(None);
-        }
-        self.sleep.as_mut().poll(cx).map(|()| None)
-    }
-
-    /// Runs the making of a connection until the limit.
-    async fn within<T>(
-        &mut self,
-        limit: Instant,
-        mut opening: Pin<Box<impl Future<Output = Result<T, SendErrorKind>>>>,
-    ) -> Result<T, SendError> {
-        self.set(limit);
-        let opened = poll_fn(|cx| {
-            let polled = opening.as_mut().poll(cx);
-            self.bound(cx, polled)
-        });
-        match opened.await {
-            Some(opened) => opened.map_err(SendError::unsent),
-            None => Err(SendError::unsent(SendErrorKind::Timeout)),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use tokio::task::consume_budget;
-
-    // hardening E2
-    #[tokio::test(start_paused = true)]
-    async fn a_limit_is_seen_by_a_task_that_has_used_up_its_turn() {
-        let limit = Instant::now();
-        let mut clock = Clock {
-            sleep: pin!(tokio::time::sleep_until(limit)),
-            limit,
-        };
-        let bounded = poll_fn(|cx| {
-            while has_budget_remaining() {
-                let _ = pin!(consume_budget()).poll(cx);
-            }
-            Poll::Ready(clock.bound(cx, Poll::<()>::Pending))
-        });
-        assert_eq!(bounded.await, Poll::Ready(None));
     }
 }

@@ -9,9 +9,11 @@
 //! | `dial` | names, addresses, TCP, TLS |
 //! | `stream` | the socket under a connection, and whether a byte was written |
 //! | `body` | answers within their size limits, inflated |
+//! | `clock` | the one timer of an attempt |
 //! | `fault` | transport failures, with proof of what was sent |
 
 mod body;
+mod clock;
 mod dial;
 mod fault;
 mod http;
