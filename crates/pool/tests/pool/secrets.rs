@@ -32,6 +32,23 @@ impl io::Write for Log {
     }
 }
 
+impl Log {
+    /// Hears everything this thread logs, until the guard is dropped.
+    fn listen(&self) -> tracing::subscriber::DefaultGuard {
+        let log = self.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_max_level(tracing_subscriber::filter::LevelFilter::TRACE)
+            .with_ansi(false)
+            .with_writer(move || log.clone())
+            .finish();
+        tracing::subscriber::set_default(subscriber)
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
+
 fn secret_url(authority: &str) -> SecretUrl {
     let url = format!("http://{USER}:{CODED_PASSWORD}@{authority}/v2/{KEY}?token={TOKEN}");
     SecretUrl::parse(&url).unwrap()
@@ -57,15 +74,7 @@ fn assert_clean(text: &str) {
 #[tokio::test]
 async fn shows_no_credential_in_any_error_debug_text_or_log() {
     let log = Log::default();
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(tracing_subscriber::filter::LevelFilter::TRACE)
-        .with_ansi(false)
-        .with_writer({
-            let log = log.clone();
-            move || log.clone()
-        })
-        .finish();
-    let _guard = tracing::subscriber::set_default(subscriber);
+    let _guard = log.listen();
 
     let node = ScriptedNode::start().await;
     let gate = Gate::new();
@@ -181,4 +190,24 @@ async fn leaves_results_as_they_are() {
     node.on("eth_call").once(Answer::result(result.as_str()));
     let answer = call(&pool, "eth_call", "[]").await.unwrap();
     assert_eq!(answer.payload(), Payload::Result(&result));
+}
+
+// R-37, lessons B25: what no rule knows is told once for each kind of text, and never the text.
+#[tokio::test]
+async fn tells_of_an_unknown_error_once_for_each_fingerprint_and_not_what_it_said() {
+    let log = Log::default();
+    let _guard = log.listen();
+    let node = ScriptedNode::start().await;
+    let pool = secret_pool(&node.addr().to_string());
+    for text in [
+        "flux capacitor 17 drained CANARYtext",
+        "flux capacitor 99 drained CANARYtext",
+        "the gremlins won CANARYtext",
+    ] {
+        node.on("eth_call").once(Answer::error(-32000, text));
+        call(&pool, "eth_call", "[]").await.unwrap();
+    }
+    let text = log.text();
+    assert_eq!(text.matches("an error that no rule knows").count(), 2);
+    assert_clean(&text);
 }
