@@ -9,6 +9,7 @@
 //! | [`jsonrpc`] | what a caller's or an endpoint's bytes say, and how an answer is put together |
 //! | [`method`] | what may be done with a method: its row of the method table, blocks, keys |
 //! | [`classify`] | what an answer means for the call and for the endpoint |
+//! | [`stats`] | what the answers of an endpoint say about it |
 //! | [`rng`] | random numbers from a seed |
 //! | [`router`] | the state of the endpoints of one chain |
 //! | [`call`] | one call as a state machine: check, send, wait, finish |
@@ -21,6 +22,7 @@ pub mod method;
 pub mod now;
 pub mod rng;
 pub mod router;
+pub mod stats;
 
 pub use id::{AttemptId, ChainId, EndpointId};
 pub use now::Now;
