@@ -10,6 +10,7 @@
 //! | [`method`] | what may be done with a method: its row of the method table, blocks, keys |
 //! | [`classify`] | what an answer means for the call and for the endpoint |
 //! | [`stats`] | what the answers of an endpoint say about it |
+//! | [`score`] | how good an endpoint is for one call, as one number |
 //! | [`rng`] | random numbers from a seed |
 //! | [`router`] | the state of the endpoints of one chain |
 //! | [`call`] | one call as a state machine: check, send, wait, finish |
@@ -22,6 +23,7 @@ pub mod method;
 pub mod now;
 pub mod rng;
 pub mod router;
+pub mod score;
 pub mod stats;
 
 pub use id::{AttemptId, ChainId, EndpointId};
