@@ -4,6 +4,9 @@
 //! |---|---|
 //! | `book` | averages of latency, tail and error that follow the newest answers |
 //! | `books` | one book for the endpoint, one per method, and how they are blended |
+//! | `window` | five minutes of one lane: percentiles, error rate, slope |
+//! | `histogram` | latencies counted in bins |
+//! | `trend` | whether the median of bucket after bucket rises |
 //! | `recent` | successes and endpoint failures of the last ten seconds |
 //! | `buckets` | which bucket of a ring an instant belongs to |
 //!
@@ -22,8 +25,12 @@
 mod book;
 mod books;
 mod buckets;
+mod histogram;
 mod recent;
+mod trend;
+mod window;
 
 pub use book::{Book, BookSettings};
 pub use books::{Blended, Books};
 pub use recent::Recent;
+pub use window::{Window, WindowSettings};
