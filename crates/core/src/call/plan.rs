@@ -1,10 +1,13 @@
-//! What a call may do, and what came of one attempt.
+//! What a call may do, fixed when it starts.
 
-use crate::{classify::Verdict, method::Descriptor};
-use std::time::{Duration, Instant};
+use crate::{EndpointId, learn::Need, method::Descriptor, router::EndpointSet, select::Strategy};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-/// Everything a call is bound by, fixed when it starts.
-#[derive(Clone, Copy, Debug)]
+/// Everything a call is bound by.
+#[derive(Clone, Debug)]
 pub struct Plan {
     /// The method's row.
     pub method: &'static Descriptor,
@@ -12,32 +15,39 @@ pub struct Plan {
     pub deadline: Instant,
     /// Longest time for one attempt.
     pub attempt_timeout: Duration,
+    /// Which blocks an endpoint must hold to serve it.
+    pub need: Need,
+    /// The endpoints whose method lists name it; `None`: all. See
+    /// [`Router::allowed`](crate::router::Router::allowed).
+    pub allowed: Option<EndpointSet>,
+    /// The one endpoint that may serve it: an id that only this endpoint knows, a pinned operation.
+    pub only: Option<EndpointId>,
+    /// A strategy of the caller's own; `None`: the router's.
+    pub strategy: Option<Arc<Strategy>>,
+    /// One endpoint, never hedged or raced, moved on only when proven unsent: a name that the user
+    /// added to R-34's list.
+    pub solitary: bool,
 }
 
-/// How far a failed request got.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Delivery {
-    /// Proven: not a byte of it reached the endpoint.
-    NotSent,
-    /// Some of it may have reached the endpoint.
-    MaybeSent,
-    /// The endpoint answered.
-    Answered,
-}
+impl Plan {
+    /// A call without needs or limits beyond its times.
+    #[must_use]
+    pub fn new(method: &'static Descriptor, deadline: Instant, attempt_timeout: Duration) -> Self {
+        Self {
+            method,
+            deadline,
+            attempt_timeout,
+            need: Need::default(),
+            allowed: None,
+            only: None,
+            strategy: None,
+            solitary: false,
+        }
+    }
 
-/// How an attempt ended.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Settled {
-    /// A result, or an error that is the chain's answer: the call ends with it.
-    Answer,
-    /// A failure.
-    Failed {
-        /// What it means.
-        verdict: Verdict,
-        /// How far the request got.
-        delivery: Delivery,
-        /// Whether the endpoint's answer is a JSON-RPC error, which can be shown to the caller when
-        /// nothing better comes. A page, a broken envelope or a lost connection cannot.
-        showable: bool,
-    },
+    /// Whether a second endpoint may be asked although the first may have acted.
+    #[must_use]
+    pub fn is_repeatable(&self) -> bool {
+        !self.solitary && self.method.is_read()
+    }
 }

@@ -1,0 +1,166 @@
+//! Heads, probes and drift.
+
+use super::{Identity, Router};
+use crate::{
+    EndpointId, Now,
+    breaker::{Fault, Stand},
+    classify::{Class, Verdict},
+    event::Event,
+    heads::{Holds, Source},
+    method::{self, Lane},
+};
+use smallvec::SmallVec;
+use std::time::{Duration, Instant};
+
+impl Router {
+    /// A head was read.
+    pub fn on_head(&mut self, endpoint: EndpointId, source: Source, height: u64, now: Now) {
+        let Some(heads) = &mut self.heads else { return };
+        let seen = heads.observe(endpoint, source, height, now.mono);
+        if seen.moved || !seen.trusted {
+            self.events.push(|| Event::Head {
+                endpoint,
+                height,
+                trusted: seen.trusted,
+            });
+        }
+        self.open_drifted(now);
+    }
+
+    /// Endpoints too far behind for too long get no calls, without an error of theirs.
+    fn open_drifted(&mut self, now: Now) {
+        let Some(heads) = &self.heads else { return };
+        let drifted: SmallVec<[EndpointId; 4]> = heads.drifted(now.mono).collect();
+        for endpoint in drifted {
+            let Some(known) = self.endpoints.get_mut(endpoint.index()) else {
+                continue;
+            };
+            let change = known.circuit.drift(now.mono);
+            self.tell_change(endpoint, change);
+        }
+    }
+
+    /// The head that the pool believes.
+    #[must_use]
+    pub fn reference_head(&self, now: Now) -> Option<u64> {
+        self.heads.as_ref()?.reference(now.mono)
+    }
+
+    /// Whether an endpoint holds a block.
+    #[must_use]
+    pub fn holds(&self, endpoint: EndpointId, height: u64, now: Now) -> Holds {
+        self.heads
+            .as_ref()
+            .map_or(Holds::Unknown, |heads| heads.holds(endpoint, height, now.mono))
+    }
+
+    /// Whether an endpoint is known to be below the head that the pool believes.
+    pub(crate) fn is_below_reference(&self, endpoint: EndpointId, now: Now) -> bool {
+        let Some(heads) = &self.heads else {
+            return false;
+        };
+        match (heads.head(endpoint, now.mono), heads.reference(now.mono)) {
+            (Some(head), Some(reference)) => head < reference,
+            (None, _) | (_, None) => false,
+        }
+    }
+
+    /// When the probe timer is to be looked at again; `None`: not before the next call.
+    #[must_use]
+    pub const fn next_probe(&self) -> Option<Instant> {
+        self.probes.next()
+    }
+
+    /// The probe timer's moment has come: whom to ask for its head now, each after its chain check
+    /// where one is due. `active` is what the owner says of itself.
+    pub fn probe_tick(&mut self, active: bool, now: Now) -> SmallVec<[EndpointId; 8]> {
+        let Some(settings) = self.settings.probe else {
+            return SmallVec::new();
+        };
+        if !self.probes.tick(&settings, active, &mut self.rng, now.mono) {
+            return SmallVec::new();
+        }
+        self.probe_targets(now)
+    }
+
+    /// The owner became active; true where a probe tick is due at once.
+    pub fn on_active(&mut self, now: Now) -> bool {
+        match self.settings.probe {
+            Some(settings) => self.probes.on_active(&settings, now.mono),
+            None => false,
+        }
+    }
+
+    /// Whom a probe would ask now: not the ejected, not those without the method or without a
+    /// token, nobody above the tier in use.
+    pub fn probe_targets(&mut self, now: Now) -> SmallVec<[EndpointId; 8]> {
+        let row = method::lookup("eth_blockNumber");
+        let mut targets: SmallVec<[(u8, EndpointId); 8]> = SmallVec::new();
+        let mut in_use = None;
+        for id in self.ids() {
+            let known = &self.endpoints[id.index()];
+            let usable = !matches!(known.identity, Identity::Quarantined { .. })
+                && match known.circuit.stand(Lane::Light, row.id, now.mono) {
+                    Stand::Closed { .. } | Stand::HalfOpen => true,
+                    Stand::Trial
+                    | Stand::Open { .. }
+                    | Stand::MethodOff { .. }
+                    | Stand::Excluded { .. } => false,
+                }
+                && known.profile.account.available(now);
+            if !usable {
+                continue;
+            }
+            let tier = known.profile.tier;
+            in_use = Some(in_use.map_or(tier, |lowest: u8| lowest.min(tier)));
+            if known.profile.methods.allows("eth_blockNumber") {
+                targets.push((tier, id));
+            }
+        }
+        targets
+            .into_iter()
+            .filter(|(tier, _)| Some(*tier) == in_use)
+            .map(|(_, id)| id)
+            .collect()
+    }
+
+    /// A probe answered with a head: it cools the error rate and touches no latency.
+    pub fn on_probe(&mut self, endpoint: EndpointId, height: u64, now: Now) {
+        let Some(known) = self.endpoints.get_mut(endpoint.index()) else {
+            return;
+        };
+        known.counters.good += 1;
+        known.books.cool();
+        known.circuit.on_probe_good(now.mono);
+        self.on_head(endpoint, Source::Probe, height, now);
+    }
+
+    /// A probe failed: it pushes the tail.
+    pub fn on_probe_failed(
+        &mut self,
+        endpoint: EndpointId,
+        verdict: &Verdict,
+        timeout: Duration,
+        now: Now,
+    ) {
+        let Some(known) = self.endpoints.get_mut(endpoint.index()) else {
+            return;
+        };
+        known.counters.fail(verdict.class);
+        if verdict.class == Class::RateLimited {
+            known.profile.account.on_rate_limited(now.mono);
+        }
+        if !verdict.counts_against_endpoint {
+            return;
+        }
+        let row = method::lookup("eth_blockNumber");
+        known
+            .books
+            .record_timeout(row.id, timeout.as_secs_f64() * 1e3);
+        let Some(fault) = Fault::of(verdict) else {
+            return;
+        };
+        let change = known.circuit.on_probe_fault(&fault, now.mono);
+        self.tell_change(endpoint, change);
+    }
+}

@@ -1,0 +1,271 @@
+//! What a request did to what is known of its endpoint.
+//!
+//! Every request begins here, where it spends its token and is counted, and ends here, where it
+//! teaches. A request that was given up teaches nothing.
+
+use super::{Router, inflight::Slot};
+use crate::{
+    AttemptId, EndpointId, Now,
+    breaker::{Change, Fault},
+    call::{Content, Plan, Settled},
+    classify::{Class, Verdict},
+    event::{Event, RequestEnd},
+    learn::Need,
+    method::{Descriptor, RowKind},
+};
+use std::time::{Duration, Instant};
+
+/// A request under way. Whoever holds it says how it ended, with [`Router::settle`] or
+/// [`Router::cancel`], once.
+#[derive(Clone, Copy, Debug)]
+pub struct Ticket {
+    endpoint: EndpointId,
+    attempt: AttemptId,
+    row: &'static Descriptor,
+    need: Need,
+    slot: Slot,
+    sent_at: Instant,
+    timeout: Duration,
+    /// It is the one call that tries an endpoint whose ejection has run out.
+    trial: bool,
+}
+
+impl Ticket {
+    /// Who was asked.
+    #[must_use]
+    pub const fn endpoint(&self) -> EndpointId {
+        self.endpoint
+    }
+
+    /// Number of the attempt in its call.
+    #[must_use]
+    pub const fn attempt(&self) -> AttemptId {
+        self.attempt
+    }
+
+    /// When it gives up by itself.
+    #[must_use]
+    pub fn gives_up_at(&self) -> Option<Instant> {
+        self.sent_at.checked_add(self.timeout)
+    }
+
+    pub(crate) const fn sent_at(&self) -> Instant {
+        self.sent_at
+    }
+}
+
+impl Router {
+    /// Spends a token and counts the request. `None`: somebody else took the last token.
+    pub(crate) fn begin(
+        &mut self,
+        endpoint: EndpointId,
+        attempt: AttemptId,
+        plan: &Plan,
+        timeout: Duration,
+        now: Now,
+    ) -> Option<Ticket> {
+        let known = self.endpoints.get_mut(endpoint.index())?;
+        if !known.profile.account.take(now) {
+            return None;
+        }
+        known.profile.account.spend_units(plan.method.weight, now.wall);
+        known.counters.sent += 1;
+        Some(Ticket {
+            endpoint,
+            attempt,
+            row: plan.method,
+            need: plan.need,
+            slot: known.in_flight.start(now.mono, timeout),
+            sent_at: now.mono,
+            timeout,
+            trial: known.circuit.begin(plan.method.lane, now.mono),
+        })
+    }
+
+    /// Spends a token for a request that belongs to no call: a chain check or a probe, which skip
+    /// spent endpoints.
+    pub fn begin_aside(&mut self, endpoint: EndpointId, units: u32, now: Now) -> bool {
+        let Some(known) = self.endpoints.get_mut(endpoint.index()) else {
+            return false;
+        };
+        if !known.profile.account.take(now) {
+            return false;
+        }
+        known.profile.account.spend_units(units, now.wall);
+        known.counters.sent += 1;
+        true
+    }
+
+    /// A request was given up before its end: it stops counting and teaches nothing.
+    pub fn cancel(&mut self, ticket: &Ticket, now: Now) {
+        let took = now.mono.saturating_duration_since(ticket.sent_at);
+        if let Some(known) = self.endpoints.get_mut(ticket.endpoint.index()) {
+            known.in_flight.finish(ticket.slot);
+            known.counters.cancelled += 1;
+            if ticket.trial {
+                known.circuit.abandon(ticket.row.lane);
+            }
+        }
+        self.tell_request(ticket, RequestEnd::Cancelled, took);
+    }
+
+    /// A request ended.
+    pub fn settle(&mut self, ticket: &Ticket, settled: &Settled, now: Now) {
+        let took = now.mono.saturating_duration_since(ticket.sent_at);
+        let Some(known) = self.endpoints.get_mut(ticket.endpoint.index()) else {
+            return;
+        };
+        known.in_flight.finish(ticket.slot);
+        let end = match settled {
+            Settled::Result { content, head } => {
+                self.on_result(ticket, *content, took, now);
+                if let Some((source, height)) = head {
+                    self.on_head(ticket.endpoint, *source, *height, now);
+                }
+                match content {
+                    Content::Value | Content::Zero => RequestEnd::Result,
+                    Content::Null | Content::EmptyList => RequestEnd::Empty,
+                }
+            }
+            Settled::Terminal(verdict) => {
+                self.on_result(ticket, Content::Value, took, now);
+                RequestEnd::Error(verdict.class)
+            }
+            Settled::Failed { verdict, .. } => {
+                self.on_failure(ticket, verdict, now);
+                RequestEnd::Failed(verdict.class)
+            }
+        };
+        self.tell_request(ticket, end, took);
+    }
+
+    fn tell_request(&mut self, ticket: &Ticket, end: RequestEnd, took: Duration) {
+        self.events.push(|| Event::Request {
+            endpoint: ticket.endpoint,
+            method: ticket.row.id,
+            attempt: ticket.attempt,
+            end,
+            took,
+        });
+    }
+
+    fn on_result(&mut self, ticket: &Ticket, content: Content, took: Duration, now: Now) {
+        let (row, at) = (ticket.row, now.mono);
+        let known = &mut self.endpoints[ticket.endpoint.index()];
+        known.counters.good += 1;
+        known.recent.ok(at);
+        known.profile.account.on_clean(at);
+        if content == Content::Null {
+            // Some nodes wait before they say null; that is no latency of theirs (semantics H38).
+            known.books.record_error_free(row.id);
+        } else {
+            let ms = took.as_secs_f64() * 1e3;
+            known.books.record_success(row.id, ms);
+            known.window(row.lane).success(ms, at);
+        }
+        if content != Content::Null && content != Content::EmptyList {
+            known.learned.on_served(&ticket.need, at);
+        }
+        let change = known
+            .circuit
+            .on_good(row.lane, row.id, ticket.sent_at, ticket.trial, at);
+        self.tell_change(ticket.endpoint, change);
+    }
+
+    fn on_failure(&mut self, ticket: &Ticket, verdict: &Verdict, now: Now) {
+        let (row, at) = (ticket.row, now.mono);
+        let known = &mut self.endpoints[ticket.endpoint.index()];
+        known.counters.fail(verdict.class);
+        teach(known, ticket, verdict, at);
+        if verdict.counts_against_endpoint {
+            known.recent.bad(at);
+            known.window(row.lane).failure(at);
+            if verdict.class == Class::Timeout {
+                // A node's own word that it gave up may come early; the tail is ours to judge.
+                let ms = ticket.timeout.as_secs_f64() * 1e3;
+                known.books.record_timeout(row.id, ms);
+            } else {
+                known.books.record_failure(row.id);
+            }
+        }
+        let lane = row.lane;
+        let change = match Fault::of(verdict) {
+            Some(fault) => {
+                known
+                    .circuit
+                    .on_fault(lane, row.id, &fault, ticket.sent_at, ticket.trial, at)
+            }
+            None => {
+                // It answered, so a trial has nothing against it.
+                if ticket.trial {
+                    known
+                        .circuit
+                        .on_good(lane, row.id, ticket.sent_at, true, at)
+                } else {
+                    Change::Nothing
+                }
+            }
+        };
+        self.tell_change(ticket.endpoint, change);
+        if verdict.class == Class::Behind
+            && let (Some(heads), Some(height)) = (&mut self.heads, ticket.need.height)
+        {
+            heads.on_behind(ticket.endpoint, height, at);
+        }
+    }
+
+    pub(super) fn tell_change(&mut self, endpoint: EndpointId, change: Change) {
+        match change {
+            Change::Nothing => {}
+            Change::Ejected { until, reason, .. } => self.events.push(|| Event::Eject {
+                endpoint,
+                why: reason.ejection(),
+                until,
+            }),
+            Change::Restored => self.events.push(|| Event::Restore { endpoint }),
+            Change::Excluded { .. } => self.events.push(|| Event::Exclude { endpoint }),
+            Change::MethodOff { method, .. } => {
+                self.events.push(|| Event::MethodOff { endpoint, method });
+            }
+        }
+    }
+}
+
+/// What a refusal says about what the endpoint has: no strike, and it is remembered.
+fn teach(known: &mut super::Endpoint, ticket: &Ticket, verdict: &Verdict, now: Instant) {
+    let need = &ticket.need;
+    match verdict.class {
+        Class::RateLimited => known.profile.account.on_rate_limited(now),
+        Class::MissingHistory => known.learned.on_missing(need, now),
+        Class::RangeLimit => known
+            .learned
+            .on_range_limit(need, verdict.suggested_range.as_ref(), now),
+        Class::MethodUnsupported | Class::MethodBlocked => {
+            // A row for many names says nothing about the one that was asked.
+            if ticket.row.kind == RowKind::Exact {
+                known.circuit.method_off(ticket.row.id, now);
+            }
+        }
+        Class::WrongChain => known.check.invalidate(),
+        Class::ExecutionRevert
+        | Class::InvalidParams
+        | Class::InvalidRequest
+        | Class::ParseError
+        | Class::TxRejected
+        | Class::AlreadyKnown
+        | Class::UserRejected
+        | Class::Behind
+        | Class::QuotaExhausted
+        | Class::Unauthorized
+        | Class::Timeout
+        | Class::Overloaded
+        | Class::Internal
+        | Class::BadGatewayHtml
+        | Class::MalformedEnvelope
+        | Class::PayloadTooLarge
+        | Class::Syncing
+        | Class::FilterNotFound
+        | Class::SubscriptionUnsupported
+        | Class::ReorgedBlock => {}
+    }
+}
