@@ -5,19 +5,7 @@
 
 use crate::{ChainId, EndpointId};
 
-/// What is known about the chain that an endpoint serves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Identity {
-    /// Nobody asked yet, or the last check failed without telling.
-    Unchecked,
-    /// It serves the expected chain.
-    Verified,
-    /// It serves another chain: no call goes there until its URL changes.
-    Quarantined {
-        /// The id it answered.
-        found: ChainId,
-    },
-}
+pub use crate::identity::Identity;
 
 /// The endpoints of one chain, in the order of the configuration.
 #[derive(Debug)]
