@@ -8,22 +8,40 @@
 //! |---|---|
 //! | [`jsonrpc`] | what a caller's or an endpoint's bytes say, and how an answer is put together |
 //! | [`method`] | what may be done with a method: its row of the method table, blocks, keys |
+//! | [`chains`] | what is known of a chain: block time, lag, finality |
 //! | [`classify`] | what an answer means for the call and for the endpoint |
-//! | [`stats`] | what the answers of an endpoint say about it |
-//! | [`score`] | how good an endpoint is for one call, as one number |
-//! | [`rng`] | random numbers from a seed |
-//! | [`router`] | the state of the endpoints of one chain |
+//! | [`judge`] | an answer's bytes as the end of an attempt |
 //! | [`call`] | one call as a state machine: check, send, wait, finish |
+//! | [`router`] | the state of the endpoints of one chain, and who serves the next attempt |
+//! | [`stats`], [`score`], [`select`] | books and windows of an endpoint, its score, the strategies |
+//! | [`breaker`], [`identity`] | circuits, exclusions, chain ids |
+//! | [`bucket`], [`retry_budget`] | what may be sent: accounts, learned limits, retries |
+//! | [`heads`], [`probe`], [`learn`] | heads and whom to believe, when to probe, what an endpoint has |
+//! | [`settings`], [`event`] | all options of the engine, all it tells |
+//! | [`rng`], [`sliding`], [`id`], [`now`] | a seeded generator, sliding counts, identifiers, time |
 
+pub mod breaker;
+pub mod bucket;
 pub mod call;
+pub mod chains;
 pub mod classify;
+pub mod event;
+pub mod heads;
 pub mod id;
+pub mod identity;
 pub mod jsonrpc;
+pub mod judge;
+pub mod learn;
 pub mod method;
 pub mod now;
+pub mod probe;
+pub mod retry_budget;
 pub mod rng;
 pub mod router;
 pub mod score;
+pub mod select;
+pub mod settings;
+pub mod sliding;
 pub mod stats;
 
 pub use id::{AttemptId, ChainId, EndpointId};
