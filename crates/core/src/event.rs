@@ -3,22 +3,14 @@
 //! Events name endpoints by id; the shell that owns labels turns them into words. They are collected
 //! while somebody listens and cost nothing otherwise.
 
-use crate::{AttemptId, ChainId, EndpointId, classify::Class, method::MethodId};
+use crate::{
+    AttemptId, ChainId, EndpointId,
+    breaker::{Exclusion, Reason},
+    classify::Class,
+    method::{Lane, MethodId},
+};
 use smallvec::SmallVec;
 use std::time::{Duration, Instant};
-
-/// Why an endpoint gets no calls for a while.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Ejection {
-    /// Failures in a row, or too large a share of them.
-    Failures,
-    /// It stated a wait.
-    RetryAfter,
-    /// Its allowance ran out.
-    Quota,
-    /// Its head stays behind.
-    Drift,
-}
 
 /// How one attempt ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,8 +72,10 @@ pub enum Event {
     Eject {
         /// Which.
         endpoint: EndpointId,
+        /// One lane of methods, or all.
+        lane: Option<Lane>,
         /// Why.
-        why: Ejection,
+        why: Reason,
         /// Until when.
         until: Instant,
     },
@@ -89,6 +83,8 @@ pub enum Event {
     Restore {
         /// Which.
         endpoint: EndpointId,
+        /// One lane of methods, or all.
+        lane: Option<Lane>,
     },
     /// It serves another chain.
     Quarantine {
@@ -101,6 +97,8 @@ pub enum Event {
     Exclude {
         /// Which.
         endpoint: EndpointId,
+        /// Why.
+        why: Exclusion,
     },
     /// One method gets no calls there for a while.
     MethodOff {
@@ -184,6 +182,7 @@ mod tests {
     fn event() -> Event {
         Event::Restore {
             endpoint: EndpointId(1),
+            lane: None,
         }
     }
 

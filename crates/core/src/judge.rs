@@ -8,6 +8,7 @@
 //! head that an `eth_blockNumber` or a block at `latest` states (R-15).
 
 use crate::{
+    breaker::{Meaning, Said},
     call::{Content, Delivery, Settled},
     classify::{self, Class, Classifier, Evidence, HeaderLookup, Verdict},
     heads::Source,
@@ -81,7 +82,10 @@ pub fn judge<'a>(wire: &Wire<'a>, question: &Question<'_>) -> Judged<'a> {
                     content: content(result),
                     head: head(question, result),
                 },
-                Some(verdict) => settle(verdict, Delivery::Answered, true),
+                Some(verdict) => {
+                    let meaning = Meaning::of(&verdict, wire.status, Said::Words);
+                    settle(verdict, meaning, Delivery::Answered, true)
+                }
             };
             Judged {
                 settled,
@@ -89,19 +93,19 @@ pub fn judge<'a>(wire: &Wire<'a>, question: &Question<'_>) -> Judged<'a> {
             }
         }
         Ok(Reply::Error(error)) => {
-            let verdict = verdict(wire, question);
+            let (verdict, meaning) = verdict(wire, question);
             let delivery = delivery(wire.status, Some(verdict.class));
             Judged {
-                settled: settle(verdict, delivery, true),
+                settled: settle(verdict, meaning, delivery, true),
                 shown: Some(Shown::Error(error)),
             }
         }
         Err(_) => {
-            let mut verdict = verdict(wire, question);
+            let (mut verdict, meaning) = verdict(wire, question);
             // What is no JSON-RPC answer cannot end the call, whatever its words say.
             verdict.retry_other_endpoint = true;
             Judged {
-                settled: settle(verdict, delivery(wire.status, None), false),
+                settled: settle(verdict, meaning, delivery(wire.status, None), false),
                 shown: None,
             }
         }
@@ -123,12 +127,13 @@ pub const fn of_class(class: Class, subclass: Option<&'static str>) -> Verdict {
     }
 }
 
-fn settle(verdict: Verdict, delivery: Delivery, showable: bool) -> Settled {
+fn settle(verdict: Verdict, meaning: Meaning, delivery: Delivery, showable: bool) -> Settled {
     if showable && !verdict.retry_other_endpoint {
-        Settled::Terminal(verdict)
+        Settled::Terminal { verdict, meaning }
     } else {
         Settled::Failed {
             verdict,
+            meaning,
             delivery,
             showable,
         }
@@ -136,7 +141,7 @@ fn settle(verdict: Verdict, delivery: Delivery, showable: bool) -> Settled {
 }
 
 #[cold]
-fn verdict(wire: &Wire<'_>, question: &Question<'_>) -> Verdict {
+fn verdict(wire: &Wire<'_>, question: &Question<'_>) -> (Verdict, Meaning) {
     let evidence = Evidence {
         params: match question.params {
             Params::Absent | Params::Null => "",
@@ -155,7 +160,26 @@ fn verdict(wire: &Wire<'_>, question: &Question<'_>) -> Verdict {
     };
     // The classifier tolerates no more than the reply parser does; were it to, the parser's word
     // counts.
-    found.unwrap_or_else(|| of_class(Class::MalformedEnvelope, None))
+    let verdict = found.unwrap_or_else(|| of_class(Class::MalformedEnvelope, None));
+    let said = match verdict.class {
+        Class::Unauthorized | Class::BadGatewayHtml => said(question.rules, &evidence),
+        _ => Said::Words,
+    };
+    let meaning = Meaning::of(&verdict, wire.status, said);
+    (verdict, meaning)
+}
+
+/// Whether a refusal came in words (R-23).
+fn said(rules: Option<&Classifier>, evidence: &Evidence<'_>) -> Said {
+    let body = evidence.body.trim_ascii_start();
+    if body.starts_with(b"<") {
+        return Said::Page;
+    }
+    let known = match rules {
+        Some(rules) => !rules.phrases(evidence).is_empty(),
+        None => !classify::phrases(evidence).is_empty(),
+    };
+    if known { Said::Words } else { Said::Nothing }
 }
 
 /// Statuses with which something in front of the node turned the request away, and the node's word
@@ -306,7 +330,10 @@ mod tests {
         let revert = r#"{"id":1,"error":{"code":3,"message":"execution reverted","data":"0x"}}"#;
         assert!(matches!(
             ask("eth_call", "[{}]", revert),
-            Settled::Terminal(Verdict { class: Class::ExecutionRevert, .. })
+            Settled::Terminal {
+                verdict: Verdict { class: Class::ExecutionRevert, .. },
+                meaning: Meaning::Healthy,
+            }
         ));
         assert!(matches!(
             ask("eth_call", "[{}]", r#"{"id":2,"result":"0x1"}"#),

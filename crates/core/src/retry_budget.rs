@@ -47,13 +47,16 @@ impl RetryBudgetSettings {
 
 /// Counts the calls and the retries of one pool.
 ///
-/// At any time the retries of the last window are at most `ratio` of its calls plus `per_second`
-/// for each second of it: 100 and a tenth of the calls, by default, in 10 s.
+/// A retry is paid by the share first: of the last window's retries at most `ratio` of its calls
+/// are. What the share does not cover comes at an even pace of `per_second`, one at a time, so that
+/// a total outage is not answered with a burst.
 #[derive(Clone, Debug)]
 pub struct RetryBudget {
     settings: RetryBudgetSettings,
-    /// Calls and retries.
+    /// Calls, and retries paid by the share.
     counts: Sliding,
+    /// When the pace allows the next one.
+    next: Option<Instant>,
 }
 
 impl RetryBudget {
@@ -63,6 +66,7 @@ impl RetryBudget {
         Self {
             settings,
             counts: Sliding::new(settings.window),
+            next: None,
         }
     }
 
@@ -74,18 +78,17 @@ impl RetryBudget {
     /// Spends one retry, unless nothing is left.
     pub fn try_spend(&mut self, now: Instant) -> bool {
         let (calls, spent) = self.counts.counts(now);
-        let allowed = self.settings.ratio * f64::from(calls)
-            + self.settings.per_second * self.settings.window.as_secs_f64();
-        let may = f64::from(spent) + 1.0 <= allowed;
-        if may {
+        if f64::from(spent) + 1.0 <= self.settings.ratio * f64::from(calls) {
             self.counts.second(now);
+            return true;
         }
-        may
-    }
-
-    /// Calls and retries of the last window.
-    pub fn counts(&mut self, now: Instant) -> (u32, u32) {
-        self.counts.counts(now)
+        if self.settings.per_second <= 0.0 || self.next.is_some_and(|next| now < next) {
+            return false;
+        }
+        let pause = Duration::try_from_secs_f64(1.0 / self.settings.per_second);
+        let pause = pause.unwrap_or(self.settings.window);
+        self.next = now.checked_add(pause);
+        true
     }
 }
 
@@ -112,9 +115,13 @@ mod tests {
 
     //
     #[test]
-    fn allows_ten_a_second_without_any_call() {
+    fn allows_ten_a_second_without_any_call_one_at_a_time() {
+        let start = origin();
         let mut budget = RetryBudget::new(RetryBudgetSettings::default());
-        assert_eq!(spend_all(&mut budget, origin()), 100);
+        let at = |ms| start + Duration::from_millis(ms);
+        let spent = (0..100).map(|ms| spend_all(&mut budget, at(10 * ms)));
+        assert_eq!(spent.sum::<u32>(), 10);
+        assert_eq!(spend_all(&mut budget, at(10_000)), 1);
     }
 
     //
@@ -125,20 +132,11 @@ mod tests {
         for _ in 0..59 {
             budget.on_call(start);
         }
-        assert_eq!(spend_all(&mut budget, start), 105);
+        assert_eq!(spend_all(&mut budget, start), 5 + 1);
         budget.on_call(start);
         assert_eq!(spend_all(&mut budget, start), 1);
-        assert_eq!(budget.counts(start), (60, 106));
-    }
-
-    //
-    #[test]
-    fn is_whole_again_when_the_window_has_passed() {
-        let start = origin();
-        let mut budget = RetryBudget::new(RetryBudgetSettings::default());
-        spend_all(&mut budget, start);
-        assert!(!budget.try_spend(start + Duration::from_millis(9_999)));
-        assert_eq!(spend_all(&mut budget, start + Duration::from_secs(10)), 100);
+        let later = start + Duration::from_secs(11);
+        assert_eq!(spend_all(&mut budget, later), 1, "the calls are forgotten");
     }
 
     //
@@ -199,7 +197,7 @@ mod tests {
                 let since = |times: &[Instant], age: u64| {
                     times.iter().filter(|t| now.saturating_duration_since(**t) < Duration::from_secs(age)).count() as f64
                 };
-                prop_assert!(since(&spent, 9) <= 10.0 + 0.1 * since(&calls, 10));
+                prop_assert!(since(&spent, 9) <= 10.0 + 0.1 * since(&calls, 20));
             }
         }
     }

@@ -558,11 +558,12 @@ impl Machine {
                     self.next_after(&ticket);
                 }
             },
-            Settled::Terminal(_) => self.state = State::Done(Outcome::Answered(attempt)),
+            Settled::Terminal { .. } => self.state = State::Done(Outcome::Answered(attempt)),
             Settled::Failed {
                 verdict,
                 delivery,
                 showable,
+                ..
             } => {
                 self.report(&ticket, verdict.class, verdict.subclass);
                 if *showable {

@@ -1,6 +1,6 @@
 //! What a call may do, fixed when it starts.
 
-use crate::{EndpointId, learn::Need, method::Descriptor, router::EndpointSet, select::Strategy};
+use crate::{EndpointId, breaker::MethodKey, learn::Need, method::Descriptor, router::EndpointSet, select::Strategy};
 use std::{
     sync::Arc,
     time::{Duration, Instant},
@@ -11,6 +11,8 @@ use std::{
 pub struct Plan {
     /// The method's row.
     pub method: &'static Descriptor,
+    /// The method as endpoints tell it apart.
+    pub key: MethodKey,
     /// When the call is over, answered or not.
     pub deadline: Instant,
     /// Longest time for one attempt.
@@ -32,9 +34,15 @@ pub struct Plan {
 impl Plan {
     /// A call without needs or limits beyond its times.
     #[must_use]
-    pub fn new(method: &'static Descriptor, deadline: Instant, attempt_timeout: Duration) -> Self {
+    pub fn new(
+        method: &'static Descriptor,
+        name: &str,
+        deadline: Instant,
+        attempt_timeout: Duration,
+    ) -> Self {
         Self {
             method,
+            key: MethodKey::new(method, name),
             deadline,
             attempt_timeout,
             need: Need::default(),

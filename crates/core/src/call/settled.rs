@@ -1,6 +1,6 @@
 //! What came of one attempt.
 
-use crate::{classify::Verdict, heads::Source};
+use crate::{breaker::Meaning, classify::Verdict, heads::Source};
 
 /// How far a failed request got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,11 +37,18 @@ pub enum Settled {
         head: Option<(Source, u64)>,
     },
     /// An error that is the chain's answer: the call ends with it.
-    Terminal(Verdict),
+    Terminal {
+        /// What it means.
+        verdict: Verdict,
+        /// What it says of the endpoint: healthy, unless a wait is stated with it.
+        meaning: Meaning,
+    },
     /// A failure.
     Failed {
         /// What it means.
         verdict: Verdict,
+        /// What it does to the endpoint.
+        meaning: Meaning,
         /// How far the request got.
         delivery: Delivery,
         /// Whether the endpoint's answer is a JSON-RPC error, which can be shown to the caller when

@@ -3,9 +3,10 @@
 use super::{Identity, Router};
 use crate::{
     ChainId, EndpointId, Now,
-    breaker::Fault,
+    breaker::Meaning,
     classify::Verdict,
     event::Event,
+    identity::Check,
 };
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ impl Router {
     pub fn identity(&self, endpoint: EndpointId) -> Identity {
         self.endpoints
             .get(endpoint.index())
-            .map_or(Identity::Unchecked, |e| e.identity)
+            .map_or(Identity::Unchecked, |e| e.check.identity())
     }
 
     /// Whether its chain must be asked before its next call.
@@ -23,11 +24,7 @@ impl Router {
     pub fn needs_check(&self, endpoint: EndpointId) -> bool {
         self.endpoints
             .get(endpoint.index())
-            .is_some_and(|e| match e.identity {
-                Identity::Unchecked => true,
-                Identity::Verified => e.check.is_due(),
-                Identity::Quarantined { .. } => false,
-            })
+            .is_some_and(|e| e.check.needs_check())
     }
 
     /// Endpoints on another chain.
@@ -36,26 +33,23 @@ impl Router {
         self.ids().filter(is)
     }
 
+    /// A check is sent: it spends a token. `None`: there is none, and nothing is sent.
+    pub fn begin_check(&mut self, endpoint: EndpointId, now: Now) -> Option<Check> {
+        if !self.begin_aside(endpoint, 0, now) {
+            return None;
+        }
+        Some(self.endpoints.get(endpoint.index())?.check.begin())
+    }
+
     /// Records the id that an endpoint answered to its check. A quarantine is never lifted
     /// by a later answer; `0` is "not ready", never a wrong id.
-    pub fn on_chain_id(&mut self, endpoint: EndpointId, found: ChainId) -> Identity {
-        if found.0 != 0 && self.expected.is_none() {
-            self.expected = Some(found);
-        }
-        let expected = self.expected;
+    pub fn on_chain_id(&mut self, endpoint: EndpointId, check: Check, found: ChainId) -> Identity {
         let Some(known) = self.endpoints.get_mut(endpoint.index()) else {
             return Identity::Unchecked;
         };
-        let before = known.identity;
-        if let (Identity::Unchecked | Identity::Verified, true) = (before, found.0 != 0) {
-            known.identity = if expected == Some(found) {
-                known.check.passed();
-                Identity::Verified
-            } else {
-                Identity::Quarantined { found }
-            };
-        }
-        let after = known.identity;
+        let before = known.check.identity();
+        let after = known.check.on_answer(check, &mut self.expected, found);
+        known.counters.good += 1;
         if before != after && matches!(after, Identity::Quarantined { .. }) {
             self.events.push(|| Event::Quarantine { endpoint, found });
         }
@@ -63,16 +57,18 @@ impl Router {
     }
 
     /// A check told nothing: it counts toward the breaker, and the next call asks again.
-    pub fn on_check_failed(&mut self, endpoint: EndpointId, verdict: &Verdict, now: Now) {
+    pub fn on_check_failed(
+        &mut self,
+        endpoint: EndpointId,
+        verdict: &Verdict,
+        meaning: Meaning,
+        now: Now,
+    ) {
         let Some(known) = self.endpoints.get_mut(endpoint.index()) else {
             return;
         };
         known.counters.fail(verdict.class);
-        let Some(fault) = Fault::of(verdict) else {
-            return;
-        };
-        let change = known.circuit.on_probe_fault(&fault, now.mono);
-        self.tell_change(endpoint, change);
+        self.on_aside_failed(endpoint, meaning, now);
     }
 
     /// The next call asks its chain again: its connection was made anew.

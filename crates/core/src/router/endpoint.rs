@@ -5,7 +5,7 @@ use crate::{
     breaker::{BreakerSettings, Circuit},
     bucket::Account,
     classify::Class,
-    identity::{ChainCheck, Identity},
+    identity::ChainCheck,
     learn::Learned,
     method::Lane,
     stats::{Books, Recent, Window},
@@ -90,7 +90,6 @@ impl Counters {
 #[derive(Clone, Debug)]
 pub(crate) struct Endpoint {
     pub(super) profile: Profile,
-    pub(super) identity: Identity,
     pub(super) check: ChainCheck,
     pub(super) circuit: Circuit,
     pub(super) books: Books,
@@ -104,12 +103,13 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    pub(super) fn new(profile: Profile, identity: Identity, breaker: &BreakerSettings) -> Self {
+    pub(super) fn new(profile: Profile, verify: bool, breaker: &BreakerSettings) -> Self {
+        // A method list without the check's method skips the check.
+        let verify = verify && profile.methods.allows("eth_chainId");
         Self {
             profile,
-            identity,
-            check: ChainCheck::default(),
-            circuit: Circuit::new(breaker.clone()),
+            check: ChainCheck::new(verify),
+            circuit: Circuit::new(*breaker),
             books: Books::default(),
             windows: Box::default(),
             recent: Recent::default(),

@@ -3,11 +3,11 @@
 use super::{Identity, Router};
 use crate::{
     EndpointId, Now,
-    breaker::{Fault, Stand},
+    breaker::{Meaning, MethodKey, Stand},
     classify::{Class, Verdict},
     event::Event,
     heads::{Holds, Source},
-    method::{self, Lane},
+    method::Lane,
 };
 use smallvec::SmallVec;
 use std::time::{Duration, Instant};
@@ -35,8 +35,8 @@ impl Router {
             let Some(known) = self.endpoints.get_mut(endpoint.index()) else {
                 continue;
             };
-            let change = known.circuit.drift(now.mono);
-            self.tell_change(endpoint, change);
+            let changes = known.circuit.drift(now.mono);
+            self.tell_changes(endpoint, changes);
         }
     }
 
@@ -94,13 +94,13 @@ impl Router {
     /// Whom a probe would ask now: not the ejected, not those without the method or without a
     /// token, nobody above the tier in use.
     pub fn probe_targets(&mut self, now: Now) -> SmallVec<[EndpointId; 8]> {
-        let row = method::lookup("eth_blockNumber");
+        let key = MethodKey::of("eth_blockNumber");
         let mut targets: SmallVec<[(u8, EndpointId); 8]> = SmallVec::new();
         let mut in_use = None;
         for id in self.ids() {
             let known = &self.endpoints[id.index()];
-            let usable = !matches!(known.identity, Identity::Quarantined { .. })
-                && match known.circuit.stand(Lane::Light, row.id, now.mono) {
+            let usable = !matches!(known.check.identity(), Identity::Quarantined { .. })
+                && match known.circuit.stand(Lane::Light, key, now.mono) {
                     Stand::Closed { .. } | Stand::HalfOpen => true,
                     Stand::Trial
                     | Stand::Open { .. }
@@ -131,7 +131,9 @@ impl Router {
         };
         known.counters.good += 1;
         known.books.cool();
-        known.circuit.on_probe_good(now.mono);
+        let ticket = known.circuit.begin_probe();
+        let changes = known.circuit.on_good(&ticket, now.mono);
+        self.tell_changes(endpoint, changes);
         self.on_head(endpoint, Source::Probe, height, now);
     }
 
@@ -140,6 +142,7 @@ impl Router {
         &mut self,
         endpoint: EndpointId,
         verdict: &Verdict,
+        meaning: Meaning,
         timeout: Duration,
         now: Now,
     ) {
@@ -153,14 +156,20 @@ impl Router {
         if !verdict.counts_against_endpoint {
             return;
         }
-        let row = method::lookup("eth_blockNumber");
-        known
-            .books
-            .record_timeout(row.id, timeout.as_secs_f64() * 1e3);
-        let Some(fault) = Fault::of(verdict) else {
+        known.books.push_tail(timeout.as_secs_f64() * 1e3);
+        self.on_aside_failed(endpoint, meaning, now);
+    }
+
+    /// A request that belongs to no call failed.
+    pub(super) fn on_aside_failed(&mut self, endpoint: EndpointId, meaning: Meaning, now: Now) {
+        let Meaning::Fault(fault) = meaning else {
             return;
         };
-        let change = known.circuit.on_probe_fault(&fault, now.mono);
-        self.tell_change(endpoint, change);
+        let Some(known) = self.endpoints.get_mut(endpoint.index()) else {
+            return;
+        };
+        let ticket = known.circuit.begin_probe();
+        let changes = known.circuit.on_fault(&ticket, &fault, now.mono);
+        self.tell_changes(endpoint, changes);
     }
 }

@@ -36,6 +36,7 @@ pub use snapshot::EndpointView;
 
 use crate::{
     ChainId, EndpointId, Now,
+    breaker::Stand,
     event::{Event, EventQueue},
     heads::Heads,
     method::MethodId,
@@ -79,31 +80,20 @@ impl Router {
         profiles: Vec<Profile>,
         seed: u64,
     ) -> Self {
-        let identity = if settings.verify_chain_id {
-            Identity::Unchecked
-        } else {
-            Identity::Verified
-        };
         let heads = settings
             .heads
             .clone()
             .map(|heads| Heads::new(groups(&profiles), heads));
         let lists = profiles.iter().any(|profile| !profile.methods.is_open());
-        let endpoints = profiles.into_iter().map(|profile| {
-            // A method list without the check's method skips the check.
-            let identity = if profile.methods.allows("eth_chainId") {
-                identity
-            } else {
-                Identity::Verified
-            };
-            Endpoint::new(profile, identity, &settings.breaker)
-        });
+        let endpoints = profiles
+            .into_iter()
+            .map(|profile| Endpoint::new(profile, settings.verify_chain_id, &settings.breaker));
         Self {
             endpoints: endpoints.collect(),
             expected,
             heads,
             selector: Selector::default(),
-            retries: RetryBudget::new(settings.retry_budget.clone()),
+            retries: RetryBudget::new(settings.retry_budget),
             probes: ProbeClock::default(),
             rng: Rng::new(seed),
             events: EventQueue::default(),
@@ -176,7 +166,11 @@ impl Router {
 
     /// Hedging is off while more than half are ejected.
     pub(crate) fn may_hedge(&self, now: Now) -> bool {
-        let ejected = self.endpoints.iter().filter(|e| e.circuit.is_ejected(now.mono));
+        let is_ejected = |e: &&Endpoint| match e.circuit.endpoint_stand(now.mono) {
+            Stand::Trial | Stand::Open { .. } | Stand::Excluded { .. } => true,
+            Stand::Closed { .. } | Stand::HalfOpen | Stand::MethodOff { .. } => false,
+        };
+        let ejected = self.endpoints.iter().filter(is_ejected);
         ejected.count() * 2 <= self.endpoints.len()
     }
 

@@ -338,9 +338,9 @@ impl Router {
         let Some(known) = self.endpoints.get(endpoint.index()) else {
             return Err(Why::NotThis);
         };
-        let verified = match known.identity {
+        let verified = match known.check.identity() {
             Identity::Quarantined { .. } => return Err(Why::Quarantined),
-            Identity::Verified => !known.check.is_due(),
+            Identity::Verified => true,
             Identity::Unchecked => false,
         };
         if plan.only.is_some_and(|only| only != endpoint) {
@@ -360,7 +360,7 @@ impl Router {
             return Err(Why::NotThis);
         }
         let row = plan.method;
-        let state = match known.circuit.stand(row.lane, row.id, now.mono) {
+        let state = match known.circuit.stand(row.lane, plan.key, now.mono) {
             Stand::Closed { share } => State::Closed { share },
             Stand::HalfOpen => State::Trial,
             Stand::Trial => State::Ejected { until: None },

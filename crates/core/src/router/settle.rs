@@ -6,12 +6,12 @@
 use super::{Router, inflight::Slot};
 use crate::{
     AttemptId, EndpointId, Now,
-    breaker::{Change, Fault},
+    breaker::{self, Change, Changes, Meaning, MethodKey, MethodReason},
     call::{Content, Plan, Settled},
     classify::{Class, Verdict},
     event::{Event, RequestEnd},
     learn::Need,
-    method::{Descriptor, RowKind},
+    method::Descriptor,
 };
 use std::time::{Duration, Instant};
 
@@ -26,8 +26,8 @@ pub struct Ticket {
     slot: Slot,
     sent_at: Instant,
     timeout: Duration,
-    /// It is the one call that tries an endpoint whose ejection has run out.
-    trial: bool,
+    circuit: breaker::Ticket,
+    key: MethodKey,
 }
 
 impl Ticket {
@@ -78,7 +78,8 @@ impl Router {
             slot: known.in_flight.start(now.mono, timeout),
             sent_at: now.mono,
             timeout,
-            trial: known.circuit.begin(plan.method.lane, now.mono),
+            circuit: known.circuit.begin(plan.method.lane, plan.key, now.mono),
+            key: plan.key,
         })
     }
 
@@ -102,9 +103,7 @@ impl Router {
         if let Some(known) = self.endpoints.get_mut(ticket.endpoint.index()) {
             known.in_flight.finish(ticket.slot);
             known.counters.cancelled += 1;
-            if ticket.trial {
-                known.circuit.abandon(ticket.row.lane);
-            }
+            known.circuit.abandon(&ticket.circuit);
         }
         self.tell_request(ticket, RequestEnd::Cancelled, took);
     }
@@ -127,12 +126,17 @@ impl Router {
                     Content::Null | Content::EmptyList => RequestEnd::Empty,
                 }
             }
-            Settled::Terminal(verdict) => {
+            Settled::Terminal { verdict, meaning } => {
                 self.on_result(ticket, Content::Value, took, now);
+                if let Meaning::Fault(_) = meaning {
+                    self.on_meaning(ticket, *meaning, now);
+                }
                 RequestEnd::Error(verdict.class)
             }
-            Settled::Failed { verdict, .. } => {
-                self.on_failure(ticket, verdict, now);
+            Settled::Failed {
+                verdict, meaning, ..
+            } => {
+                self.on_failure(ticket, verdict, *meaning, now);
                 RequestEnd::Failed(verdict.class)
             }
         };
@@ -166,17 +170,28 @@ impl Router {
         if content != Content::Null && content != Content::EmptyList {
             known.learned.on_served(&ticket.need, at);
         }
-        let change = known
-            .circuit
-            .on_good(row.lane, row.id, ticket.sent_at, ticket.trial, at);
-        self.tell_change(ticket.endpoint, change);
+        let changes = known.circuit.on_good(&ticket.circuit, at);
+        self.tell_changes(ticket.endpoint, changes);
     }
 
-    fn on_failure(&mut self, ticket: &Ticket, verdict: &Verdict, now: Now) {
+    fn on_meaning(&mut self, ticket: &Ticket, meaning: Meaning, now: Now) {
+        let circuit = &mut self.endpoints[ticket.endpoint.index()].circuit;
+        let changes = match meaning {
+            Meaning::Healthy => circuit.on_good(&ticket.circuit, now.mono),
+            Meaning::Neutral => {
+                circuit.abandon(&ticket.circuit);
+                Changes::new()
+            }
+            Meaning::Fault(fault) => circuit.on_fault(&ticket.circuit, &fault, now.mono),
+        };
+        self.tell_changes(ticket.endpoint, changes);
+    }
+
+    fn on_failure(&mut self, ticket: &Ticket, verdict: &Verdict, meaning: Meaning, now: Now) {
         let (row, at) = (ticket.row, now.mono);
         let known = &mut self.endpoints[ticket.endpoint.index()];
         known.counters.fail(verdict.class);
-        teach(known, ticket, verdict, at);
+        let off = teach(known, ticket, verdict, at);
         if verdict.counts_against_endpoint {
             known.recent.bad(at);
             known.window(row.lane).failure(at);
@@ -188,25 +203,8 @@ impl Router {
                 known.books.record_failure(row.id);
             }
         }
-        let lane = row.lane;
-        let change = match Fault::of(verdict) {
-            Some(fault) => {
-                known
-                    .circuit
-                    .on_fault(lane, row.id, &fault, ticket.sent_at, ticket.trial, at)
-            }
-            None => {
-                // It answered, so a trial has nothing against it.
-                if ticket.trial {
-                    known
-                        .circuit
-                        .on_good(lane, row.id, ticket.sent_at, true, at)
-                } else {
-                    Change::Nothing
-                }
-            }
-        };
-        self.tell_change(ticket.endpoint, change);
+        self.tell_changes(ticket.endpoint, off);
+        self.on_meaning(ticket, meaning, now);
         if verdict.class == Class::Behind
             && let (Some(heads), Some(height)) = (&mut self.heads, ticket.need.height)
         {
@@ -214,25 +212,45 @@ impl Router {
         }
     }
 
-    pub(super) fn tell_change(&mut self, endpoint: EndpointId, change: Change) {
-        match change {
-            Change::Nothing => {}
-            Change::Ejected { until, reason, .. } => self.events.push(|| Event::Eject {
-                endpoint,
-                why: reason.ejection(),
-                until,
-            }),
-            Change::Restored => self.events.push(|| Event::Restore { endpoint }),
-            Change::Excluded { .. } => self.events.push(|| Event::Exclude { endpoint }),
-            Change::MethodOff { method, .. } => {
-                self.events.push(|| Event::MethodOff { endpoint, method });
-            }
+    pub(super) fn tell_changes(
+        &mut self,
+        endpoint: EndpointId,
+        changes: impl IntoIterator<Item = Change>,
+    ) {
+        for change in changes {
+            self.events.push(|| match change {
+                Change::Ejected {
+                    lane,
+                    until,
+                    reason,
+                    ..
+                } => Event::Eject {
+                    endpoint,
+                    lane,
+                    why: reason,
+                    until,
+                },
+                Change::Restored { lane } => Event::Restore { endpoint, lane },
+                Change::Excluded { reason, .. } => Event::Exclude {
+                    endpoint,
+                    why: reason,
+                },
+                Change::MethodOff(off) => Event::MethodOff {
+                    endpoint,
+                    method: off.method.row(),
+                },
+            });
         }
     }
 }
 
 /// What a refusal says about what the endpoint has: no strike, and it is remembered.
-fn teach(known: &mut super::Endpoint, ticket: &Ticket, verdict: &Verdict, now: Instant) {
+fn teach(
+    known: &mut super::Endpoint,
+    ticket: &Ticket,
+    verdict: &Verdict,
+    now: Instant,
+) -> Option<Change> {
     let need = &ticket.need;
     match verdict.class {
         Class::RateLimited => known.profile.account.on_rate_limited(now),
@@ -240,14 +258,10 @@ fn teach(known: &mut super::Endpoint, ticket: &Ticket, verdict: &Verdict, now: I
         Class::RangeLimit => known
             .learned
             .on_range_limit(need, verdict.suggested_range.as_ref(), now),
-        Class::MethodUnsupported | Class::MethodBlocked => {
-            // A row for many names says nothing about the one that was asked.
-            if ticket.row.kind == RowKind::Exact {
-                known.circuit.method_off(ticket.row.id, now);
-            }
-        }
         Class::WrongChain => known.check.invalidate(),
         Class::ExecutionRevert
+        | Class::MethodUnsupported
+        | Class::MethodBlocked
         | Class::InvalidParams
         | Class::InvalidRequest
         | Class::ParseError
@@ -268,4 +282,6 @@ fn teach(known: &mut super::Endpoint, ticket: &Ticket, verdict: &Verdict, now: I
         | Class::SubscriptionUnsupported
         | Class::ReorgedBlock => {}
     }
+    let reason = MethodReason::of(verdict)?;
+    known.circuit.method_off(ticket.key, reason, now)
 }

@@ -50,20 +50,19 @@ impl Router {
             };
             let known = &mut self.endpoints[endpoint.index()];
             let global = known.books.global();
-            let measured = global.count > 0;
             EndpointView {
                 endpoint,
                 tier: known.profile.tier,
                 weight: known.profile.weight,
-                identity: known.identity,
+                identity: known.check.identity(),
                 circuit: known.circuit.view(now.mono),
                 in_flight: known.in_flight.count(now.mono),
                 tokens: known.profile.account.tokens(now),
                 head,
                 excess_lag,
-                latency_ms: measured.then_some(global.latency_ms),
-                tail_ms: measured.then_some(global.tail_ms),
-                error: global.error,
+                latency_ms: global.latency_ms(),
+                tail_ms: global.tail_ms(),
+                error: global.error(),
                 counters: known.counters.clone(),
                 max_log_range: known
                     .profile
@@ -78,7 +77,7 @@ impl Router {
     #[must_use]
     pub fn plan_for(&self, row: &'static Descriptor, method: &str, now: Now) -> Plan {
         let deadline = now.mono.checked_add(Duration::from_secs(1));
-        let mut plan = Plan::new(row, deadline.unwrap_or(now.mono), Duration::from_secs(1));
+        let mut plan = Plan::new(row, method, deadline.unwrap_or(now.mono), Duration::from_secs(1));
         plan.allowed = self.allowed(method);
         plan
     }
