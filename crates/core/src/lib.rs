@@ -11,6 +11,7 @@
 //! | [`classify`] | what an answer means for the call and for the endpoint |
 //! | [`stats`] | what the answers of an endpoint say about it |
 //! | [`score`] | how good an endpoint is for one call, as one number |
+//! | [`select`] | which endpoint is asked: the strategies |
 //! | [`rng`] | random numbers from a seed |
 //! | [`router`] | the state of the endpoints of one chain |
 //! | [`call`] | one call as a state machine: check, send, wait, finish |
@@ -24,6 +25,7 @@ pub mod now;
 pub mod rng;
 pub mod router;
 pub mod score;
+pub mod select;
 pub mod stats;
 
 pub use id::{AttemptId, ChainId, EndpointId};
