@@ -9,11 +9,13 @@
 //! | [`jsonrpc`] | what a caller's or an endpoint's bytes say, and how an answer is put together |
 //! | [`method`] | what may be done with a method: its row of the method table, blocks, keys |
 //! | [`classify`] | what an answer means for the call and for the endpoint |
+//! | [`breaker`] | when an endpoint is taken out, and how it comes back |
 //! | [`identity`] | which chain an endpoint serves, and when to ask it again |
 //! | [`retry_budget`] | how much may be retried while things go wrong |
 //! | [`router`] | the state of the endpoints of one chain |
 //! | [`call`] | one call as a state machine: check, send, wait, finish |
 
+pub mod breaker;
 pub mod call;
 pub mod classify;
 pub mod id;
