@@ -9,11 +9,13 @@
 //! | [`jsonrpc`] | what a caller's or an endpoint's bytes say, and how an answer is put together |
 //! | [`method`] | what may be done with a method: its row of the method table, blocks, keys |
 //! | [`classify`] | what an answer means for the call and for the endpoint |
+//! | [`chains`] | what is known of a chain beforehand: its row of the table of chains |
 //! | [`heads`] | where each endpoint is on the chain, and the reference head they agree on |
 //! | [`router`] | the state of the endpoints of one chain |
 //! | [`call`] | one call as a state machine: check, send, wait, finish |
 
 pub mod call;
+pub mod chains;
 pub mod classify;
 pub mod heads;
 pub mod id;
