@@ -6,26 +6,29 @@
 //! starts a new one, so one hung socket does not hold up everybody.
 
 use crate::{
-    judge::{Judged, Meanings, Question, Shown, judge, judge_failure, of_class},
-    pool::{Inner, Node},
+    ask::Ask,
+    judge::{Judged, Shown, judge, judge_failure, meaning},
+    pool::Inner,
     upstream::Repeat,
 };
-use bytes::Bytes;
 use futures_util::{
     FutureExt,
     future::{BoxFuture, Shared, WeakShared},
 };
 use highwater_core::{
     ChainId, EndpointId,
+    breaker::Meaning,
     call::Settled,
     classify::{Class, Verdict},
-    jsonrpc::{Params, write_request},
+    jsonrpc::Params,
+    judge::{of_class, quantity},
+    method::lookup,
 };
 use parking_lot::Mutex;
 use std::{sync::Arc, time::Duration};
 
-/// What a check found, or why it told nothing.
-type Found = Result<ChainId, Box<Verdict>>;
+/// That the router knows, or why a check told nothing.
+type Found = Result<(), Box<Verdict>>;
 type Flight = Shared<BoxFuture<'static, Found>>;
 
 /// The check of one endpoint that is under way, if any.
@@ -65,78 +68,91 @@ impl Checking {
 /// Cancellation: dropping the future leaves a shared check to those who still wait for it; the last
 /// one ends it.
 pub(crate) async fn check(
-    inner: &Inner,
+    inner: &Arc<Inner>,
     endpoint: EndpointId,
     timeout: Duration,
 ) -> Option<Verdict> {
     let node = inner.node(endpoint);
     let flight = node.checking.join(|| {
-        let node = Arc::clone(node);
-        let id = inner.next_id();
-        ask(node, Arc::clone(&inner.meanings), id, timeout).boxed()
+        let inner = Arc::clone(inner);
+        ask(inner, endpoint, timeout).boxed()
     });
-    let Ok(found) = tokio::time::timeout(timeout, flight.clone()).await else {
-        node.checking.leave(&flight);
-        return Some(of_class(Class::Timeout, Some("timeout")));
-    };
-    match found {
-        Ok(chain) => {
-            inner.identify(endpoint, chain);
-            None
-        }
-        Err(verdict) => {
-            tracing::debug!(endpoint = %node.label, class = ?verdict.class, "chain check told nothing");
-            Some(*verdict)
+    match tokio::time::timeout(timeout, flight.clone()).await {
+        Ok(Ok(())) => None,
+        Ok(Err(verdict)) => Some(*verdict),
+        Err(_) => {
+            node.checking.leave(&flight);
+            Some(of_class(Class::Timeout, Some("timeout")))
         }
     }
 }
 
-async fn ask(node: Arc<Node>, meanings: Arc<Meanings>, id: u64, timeout: Duration) -> Found {
-    let mut message = Vec::new();
-    let question = Question {
-        id,
-        method: "eth_chainId",
-        params: Params::Array("[]"),
+/// The same beside the calls: nobody waits for it.
+pub(crate) fn warm(inner: &Arc<Inner>, endpoint: EndpointId, timeout: Duration) {
+    let inner = Arc::clone(inner);
+    tokio::spawn(async move { check(&inner, endpoint, timeout).await });
+}
+
+/// One check from its token to what the router makes of it.
+async fn ask(inner: Arc<Inner>, endpoint: EndpointId, timeout: Duration) -> Found {
+    let begun = inner.router.lock().begin_check(endpoint, inner.now());
+    let Some(begun) = begun else {
+        return Err(Box::new(of_class(Class::RateLimited, Some("budget"))));
     };
-    write_request(&mut message, id, question.method, question.params);
-    let judged = match node
+    let node = inner.node(endpoint);
+    let question = Ask::new(
+        inner.next_id(),
+        lookup("eth_chainId"),
+        "eth_chainId",
+        Params::Array("[]"),
+        None,
+    );
+    let sent = node
         .wired
-        .send(Bytes::from(message), timeout, Repeat::Elsewhere)
-        .await
-    {
-        Ok(raw) => judge(raw, question, &node, &meanings),
+        .send(question.message(), timeout, Repeat::Elsewhere);
+    let judged = match sent.await {
+        Ok(raw) => judge(raw, &question, node, &inner.meanings),
         Err(error) => judge_failure(error),
     };
-    read(judged)
+    match read(judged) {
+        Ok(chain) => {
+            inner.identify(endpoint, begun, chain);
+            Ok(())
+        }
+        Err((verdict, meaning)) => {
+            tracing::debug!(endpoint = %node.label, class = ?verdict.class, "chain check told nothing");
+            let now = inner.now();
+            let mut router = inner.router.lock();
+            router.on_check_failed(endpoint, &verdict, meaning, now);
+            inner.tell(router);
+            Err(Box::new(verdict))
+        }
+    }
 }
 
 /// An id in hex is the only answer that tells. Zero, null and errors of any text mean "not ready" or
 /// "ask again", never "another chain".
-fn read(judged: Judged) -> Found {
+fn read(judged: Judged) -> Result<ChainId, (Verdict, Meaning)> {
+    let not_ready = |class, detail| {
+        let verdict = of_class(class, Some(detail));
+        let meaning = meaning(&verdict);
+        Err((verdict, meaning))
+    };
     let shown = match (judged.settled, judged.shown) {
-        (Settled::Failed { verdict, .. }, _) => return Err(Box::new(verdict)),
-        (Settled::Answer, Some(shown)) if !shown.is_error => shown,
-        (Settled::Answer, _) => return Err(Box::new(of_class(Class::Internal, Some("error")))),
+        (Settled::Failed { verdict, meaning, .. }, _) => return Err((verdict, meaning)),
+        (Settled::Result { .. }, Some(shown)) => shown,
+        (Settled::Terminal { .. } | Settled::Result { .. }, _) => {
+            return not_ready(Class::Internal, "error");
+        }
     };
     match chain_id(&shown) {
-        Some(0) => Err(Box::new(of_class(Class::Syncing, Some("zero")))),
+        Some(0) => not_ready(Class::Syncing, "zero"),
         Some(id) => Ok(ChainId(id)),
-        None if &shown.body[shown.span.clone()] == b"null" => {
-            Err(Box::new(of_class(Class::Syncing, Some("null"))))
-        }
-        None => Err(Box::new(of_class(
-            Class::MalformedEnvelope,
-            Some("chain_id"),
-        ))),
+        None if &shown.body[shown.span.clone()] == b"null" => not_ready(Class::Syncing, "null"),
+        None => not_ready(Class::MalformedEnvelope, "chain_id"),
     }
 }
 
 fn chain_id(shown: &Shown) -> Option<u64> {
-    let text = std::str::from_utf8(&shown.body[shown.span.clone()]).ok()?;
-    let digits = text.strip_prefix("\"0x")?.strip_suffix('"')?;
-    // `from_str_radix` takes a sign.
-    if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-        return None;
-    }
-    u64::from_str_radix(digits, 16).ok()
+    quantity(std::str::from_utf8(&shown.body[shown.span.clone()]).ok()?)
 }

@@ -1,151 +1,289 @@
 //! Carries out what the call machine decides.
 //!
-//! One attempt runs at a time. It ends by itself within its timeout; only a transport of the
-//! caller's own is held to that by a timer here. The request is written once and its bytes are
-//! shared by all attempts. Nothing is spawned, so a dropped call leaves nothing behind.
+//! The request is written once and its bytes are shared by all attempts. An attempt ends by itself
+//! within its timeout; only a transport of the caller's own is held to that by a timer here. A call
+//! that can neither race nor hedge is one future without a task or an allocation for its attempts;
+//! otherwise attempts are boxed, so that a racer that lost can run on to its own end.
+//!
+//! A call that is dropped at any await stops counting at once and leaves nothing behind but losers
+//! that run to their deadline.
 
 use crate::{
     Answer, Attempt, CallOptions, Error, Request,
-    check::check,
-    judge::{Judged, Question, Shown, judge, judge_failure},
+    ask::Ask,
+    check::{check, warm},
+    judge::{Judged, Shown, judge, judge_failure},
     pool::Inner,
     upstream::Repeat,
 };
-use bytes::Bytes;
 use highwater_core::{
-    AttemptId, EndpointId, Now,
-    call::{Action, Machine, Outcome, Plan, Settled},
-    jsonrpc::write_request,
+    AttemptId, EndpointId,
+    call::{Action, Leftover, Machine, Outcome, Plan, Settled},
+    learn::Need,
+    method::Racing,
 };
 use smallvec::SmallVec;
 use std::{
+    future::Future,
+    pin::{Pin, pin},
     sync::Arc,
-    time::{Duration, Instant, SystemTime},
+    task::{Context, Poll},
+    time::{Duration, Instant},
 };
 
 /// Deadlines are cut here, a year, so that adding one to an instant cannot overflow.
 const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
+/// An attempt that another one may outlive.
+type Boxed = Pin<Box<dyn Future<Output = Judged> + Send>>;
+
 /// Makes one call.
 pub(crate) async fn drive(
-    inner: &Inner,
+    inner: &Arc<Inner>,
     request: Request<'_>,
     options: CallOptions,
 ) -> Result<Answer, Error> {
-    let mut now = read_clock();
-    let plan = Plan {
-        method: request.descriptor,
-        deadline: now.mono + options.deadline.unwrap_or(inner.deadline).min(FAR),
-        attempt_timeout: options.timeout.unwrap_or(inner.timeout),
+    let now = inner.now();
+    let row = request.descriptor;
+    let (chain, mut plan) = {
+        let mut router = inner.router.lock();
+        let wake = router.on_call(now);
+        if wake {
+            inner.wake_probes();
+        }
+        let deadline = now.mono + options.deadline.unwrap_or(inner.deadline).min(FAR);
+        let timeout = options.timeout.unwrap_or(inner.timeout);
+        let mut plan = Plan::new(row, request.method, deadline, timeout);
+        plan.allowed = router.allowed(request.method);
+        (router.chain(), plan)
     };
-    let Request { method, params, .. } = request;
-    let question = Question {
-        id: inner.next_id(),
-        method,
-        params,
+    if row.has_block() {
+        plan.need = Need::of(row, request.params);
+    }
+    let detachable = inner.may_run_beside(row.race == Racing::Yes, row.hedge == Racing::Yes);
+    let chain = chain.map(|chain| chain.0);
+    let ask = Ask::new(inner.next_id(), row, request.method, request.params, chain);
+    let mut call = Call {
+        inner,
+        deadline: plan.deadline,
+        machine: Machine::new(plan),
+        several: SmallVec::new(),
+        kept: SmallVec::new(),
+        over: false,
     };
-    let mut message = Vec::new();
-    write_request(&mut message, question.id, method, params);
-    let message = Bytes::from(message);
-    let mut machine = Machine::new(plan);
-    let mut kept: SmallVec<[(AttemptId, EndpointId, Shown); 1]> = SmallVec::new();
+    let mut alone = pin!(None);
+    let mut alone_is = None;
     loop {
-        let action = machine.poll(&inner.router.lock(), now);
+        let (action, head) = call.poll();
         match action {
             Action::Check { endpoint, timeout } => {
                 let failure = check(inner, endpoint, timeout).await;
-                machine.on_check(endpoint, failure.as_ref());
-                now = read_clock();
+                call.machine.on_check(endpoint, failure.as_ref());
             }
+            Action::Warm { endpoint, timeout } => warm(inner, endpoint, timeout),
             Action::Send {
                 endpoint,
                 attempt,
                 timeout,
             } => {
-                let repeat = if request.descriptor.is_read() {
+                let repeat = if row.is_read() {
                     Repeat::Elsewhere
                 } else {
                     Repeat::Never
                 };
-                let sent = send(inner, endpoint, question, message.clone(), timeout, repeat);
-                let Judged { settled, shown } = sent.await;
-                kept.extend(shown.map(|shown| (attempt, endpoint, shown)));
-                machine.on_settled(attempt, &settled);
-                if let Settled::Failed { verdict, .. } = &settled {
-                    let label = &inner.node(endpoint).label;
-                    tracing::debug!(endpoint = %label, class = ?verdict.class, "attempt failed");
-                    now = read_clock();
+                let sent = send(inner, endpoint, ask.at_head(head), timeout, repeat);
+                if detachable {
+                    call.several.push((attempt, endpoint, Box::pin(sent)));
+                } else {
+                    alone.set(Some(sent));
+                    alone_is = Some((attempt, endpoint));
                 }
             }
-            // Only with nothing under way, which this machine does not ask for before it is over.
             Action::WaitUntil(at) => {
-                tokio::time::sleep_until(at.into()).await;
-                now = read_clock();
+                let ended = match alone_is {
+                    Some((attempt, endpoint)) => {
+                        let running = alone.as_mut().as_pin_mut();
+                        let running = running.expect("invariant: an attempt is under way");
+                        Some((attempt, endpoint, running.await))
+                    }
+                    None => call.wait(at).await,
+                };
+                if let Some((attempt, endpoint, judged)) = ended {
+                    alone_is = None;
+                    call.settle(attempt, endpoint, judged);
+                }
             }
-            Action::Finish(outcome) => return finish(inner, &machine, outcome, kept),
+            Action::Finish(outcome) => return call.finish(outcome),
         }
     }
 }
 
-async fn send(
-    inner: &Inner,
+/// One call under way. Dropping it gives up what runs.
+struct Call<'a> {
+    inner: &'a Arc<Inner>,
+    machine: Machine,
+    deadline: Instant,
+    several: SmallVec<[(AttemptId, EndpointId, Boxed); 2]>,
+    kept: SmallVec<[(AttemptId, EndpointId, Shown); 1]>,
+    over: bool,
+}
+
+impl Call<'_> {
+    fn poll(&mut self) -> (Action, Option<u64>) {
+        let now = self.inner.now();
+        let mut router = self.inner.router.lock();
+        let action = self.machine.poll(&mut router, now);
+        let head = router.reference_head(now);
+        self.inner.tell(router);
+        (action, head)
+    }
+
+    fn settle(&mut self, attempt: AttemptId, endpoint: EndpointId, judged: Judged) {
+        let Judged { settled, shown } = judged;
+        self.kept
+            .extend(shown.map(|shown| (attempt, endpoint, shown)));
+        let now = self.inner.now();
+        let mut router = self.inner.router.lock();
+        self.machine.on_settled(&mut router, attempt, &settled, now);
+        self.inner.tell(router);
+        if let Settled::Failed { verdict, .. } = &settled {
+            let label = &self.inner.node(endpoint).label;
+            tracing::debug!(endpoint = %label, class = ?verdict.class, "attempt failed");
+        }
+    }
+
+    /// Waits for the first of the attempts that run, at most until then.
+    async fn wait(&mut self, at: Instant) -> Option<(AttemptId, EndpointId, Judged)> {
+        // Attempts end by themselves before the deadline.
+        if at >= self.deadline && !self.several.is_empty() {
+            return Some(self.first().await);
+        }
+        let timer = tokio::time::sleep_until(at.into());
+        tokio::select! {
+            biased;
+            ended = self.first(), if !self.several.is_empty() => Some(ended),
+            () = timer => None,
+        }
+    }
+
+    fn first(&mut self) -> First<'_> {
+        First(&mut self.several)
+    }
+
+    fn finish(mut self, outcome: Outcome) -> Result<Answer, Error> {
+        self.over = true;
+        self.let_go();
+        let kept = std::mem::take(&mut self.kept);
+        let (inner, machine) = (self.inner, &self.machine);
+        let shown = match outcome {
+            Outcome::Answered(attempt) | Outcome::Failed(Some(attempt)) => {
+                kept.into_iter().find(|(kept, ..)| *kept == attempt)
+            }
+            Outcome::Failed(None)
+            | Outcome::ChainMismatch
+            | Outcome::NoEndpoint
+            | Outcome::BudgetExhausted { .. }
+            | Outcome::DeadlineExceeded => None,
+        };
+        if let Some((_, endpoint, shown)) = shown {
+            return Ok(Answer {
+                body: shown.body,
+                span: shown.span,
+                is_error: shown.is_error,
+                endpoint: Arc::clone(&inner.node(endpoint).label),
+                attempts: machine.attempts(),
+            });
+        }
+        Err(match outcome {
+            Outcome::Answered(_) | Outcome::Failed(_) => Error::AllEndpointsFailed {
+                attempts: attempts(inner, machine),
+            },
+            Outcome::DeadlineExceeded => Error::DeadlineExceeded {
+                attempts: attempts(inner, machine),
+            },
+            Outcome::ChainMismatch => inner.chain_mismatch(),
+            Outcome::NoEndpoint => Error::NoEndpoint,
+            Outcome::BudgetExhausted { wait } => Error::BudgetExhausted {
+                endpoints: inner.spent(),
+                wait,
+            },
+        })
+    }
+
+    /// Racers that lost run on to their end, hedges are cancelled.
+    fn let_go(&mut self) {
+        for (ticket, leftover) in self.machine.leftovers() {
+            let place = self
+                .several
+                .iter()
+                .position(|(attempt, ..)| *attempt == ticket.attempt());
+            let running = place.map(|place| self.several.remove(place));
+            match (leftover, running) {
+                (Leftover::Finish, Some((_, _, running))) => {
+                    let inner = Arc::clone(self.inner);
+                    tokio::spawn(async move {
+                        let Judged { settled, .. } = running.await;
+                        let now = inner.now();
+                        let mut router = inner.router.lock();
+                        router.settle(&ticket, &settled, now);
+                        inner.tell(router);
+                    });
+                }
+                (Leftover::Cancel, _) | (Leftover::Finish, None) => {
+                    let now = self.inner.now();
+                    let mut router = self.inner.router.lock();
+                    router.cancel(&ticket, now);
+                    self.inner.tell(router);
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        if !self.over {
+            let now = self.inner.now();
+            let mut router = self.inner.router.lock();
+            self.machine.abandon(&mut router, now);
+            self.inner.tell(router);
+        }
+    }
+}
+
+/// The first of several attempts to end; it is taken out.
+struct First<'a>(&'a mut SmallVec<[(AttemptId, EndpointId, Boxed); 2]>);
+
+impl Future for First<'_> {
+    type Output = (AttemptId, EndpointId, Judged);
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        for place in 0..self.0.len() {
+            if let Poll::Ready(judged) = self.0[place].2.as_mut().poll(context) {
+                let (attempt, endpoint, _) = self.0.remove(place);
+                return Poll::Ready((attempt, endpoint, judged));
+            }
+        }
+        Poll::Pending
+    }
+}
+
+/// One attempt, from sending to its judged end. Owns what it needs, so that it may outlive its call.
+fn send(
+    inner: &Arc<Inner>,
     endpoint: EndpointId,
-    question: Question<'_>,
-    message: Bytes,
+    ask: Ask,
     timeout: Duration,
     repeat: Repeat,
-) -> Judged {
-    let node = inner.node(endpoint);
-    match node.wired.send(message, timeout, repeat).await {
-        Ok(raw) => judge(raw, question, node, &inner.meanings),
-        Err(error) => judge_failure(error),
-    }
-}
-
-fn finish(
-    inner: &Inner,
-    machine: &Machine,
-    outcome: Outcome,
-    kept: SmallVec<[(AttemptId, EndpointId, Shown); 1]>,
-) -> Result<Answer, Error> {
-    let shown = match outcome {
-        Outcome::Answered(attempt) | Outcome::Failed(Some(attempt)) => {
-            kept.into_iter().find(|(kept, ..)| *kept == attempt)
+) -> impl Future<Output = Judged> + Send + 'static {
+    let node = Arc::clone(inner.node(endpoint));
+    let meanings = Arc::clone(&inner.meanings);
+    async move {
+        match node.wired.send(ask.message(), timeout, repeat).await {
+            Ok(raw) => judge(raw, &ask, &node, &meanings),
+            Err(error) => judge_failure(error),
         }
-        Outcome::Failed(None)
-        | Outcome::ChainMismatch
-        | Outcome::NoEndpoint
-        | Outcome::DeadlineExceeded => None,
-    };
-    if let Some((
-        _,
-        endpoint,
-        Shown {
-            body,
-            span,
-            is_error,
-        },
-    )) = shown
-    {
-        let endpoint = Arc::clone(&inner.node(endpoint).label);
-        return Ok(Answer {
-            body,
-            span,
-            is_error,
-            endpoint,
-            attempts: machine.attempts(),
-        });
     }
-    Err(match outcome {
-        Outcome::Answered(_) | Outcome::Failed(_) => Error::AllEndpointsFailed {
-            attempts: attempts(inner, machine),
-        },
-        Outcome::DeadlineExceeded => Error::DeadlineExceeded {
-            attempts: attempts(inner, machine),
-        },
-        Outcome::ChainMismatch => inner.chain_mismatch(),
-        Outcome::NoEndpoint => Error::NoEndpoint,
-    })
 }
 
 fn attempts(inner: &Inner, machine: &Machine) -> Vec<Attempt> {
@@ -155,13 +293,4 @@ fn attempts(inner: &Inner, machine: &Machine) -> Vec<Attempt> {
         detail: report.subclass,
     };
     machine.reports().iter().map(entry).collect()
-}
-
-/// The pool's one look at the clocks. Tokio's, so that paused time works.
-fn read_clock() -> Now {
-    let mono: Instant = tokio::time::Instant::now().into_std();
-    Now {
-        mono,
-        wall: SystemTime::now(),
-    }
 }

@@ -1,6 +1,7 @@
 //! Why a call has no answer.
 
 use highwater_core::{ChainId, classify::Class};
+use std::time::Duration;
 
 /// One entry of the aggregate error.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +37,14 @@ pub enum Error {
         expected: ChainId,
         /// Label and chain id of each.
         found: Vec<(String, ChainId)>,
+    },
+    /// Nothing may be sent within the budgets for longer than a call waits.
+    #[error("budget exhausted: no endpoint may be asked for {} ms", wait.as_millis())]
+    BudgetExhausted {
+        /// Labels of the endpoints without a token.
+        endpoints: Vec<String>,
+        /// The wait that would have been needed.
+        wait: Duration,
     },
     /// No endpoint may serve this method.
     #[error("no endpoint for this method")]

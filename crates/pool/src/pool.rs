@@ -41,6 +41,7 @@ pub(crate) struct Inner {
     pub(crate) timeout: Duration,
     pub(crate) deadline: Duration,
     pub(crate) meanings: Arc<Meanings>,
+    pub(crate) settings: Arc<Settings>,
 }
 
 /// One endpoint at work.
@@ -189,12 +190,29 @@ impl Inner {
         self.ids.fetch_add(1, Ordering::Relaxed)
     }
 
+    /// The pool's one look at the clocks. Tokio's, so that paused time works.
+    #[expect(clippy::unused_self, reason = "a pool of another clock would hold it")]
+    pub(crate) fn now(&self) -> Now {
+        Now {
+            mono: tokio::time::Instant::now().into_std(),
+            wall: SystemTime::now(),
+        }
+    }
+
+    /// Whether an attempt can have another one beside it.
+    pub(crate) fn may_run_beside(&self, races: bool, hedges: bool) -> bool {
+        (races && self.settings.race >= 2) || (hedges && self.settings.hedge.is_some())
+    }
+
     /// Tells the router what an endpoint said its chain is.
-    pub(crate) fn identify(&self, endpoint: EndpointId, found: ChainId) {
+    pub(crate) fn identify(&self, endpoint: EndpointId, check: Check, found: ChainId) {
         let (before, after, expected) = {
             let mut router = self.router.lock();
             let before = router.identity(endpoint);
-            (before, router.on_chain_id(endpoint, found), router.chain())
+            let after = router.on_chain_id(endpoint, check, found);
+            let expected = router.chain();
+            self.tell(router);
+            (before, after, expected)
         };
         if before != after && matches!(after, Identity::Quarantined { .. }) {
             let expected = expected.map(|chain| chain.0);
