@@ -69,7 +69,7 @@ pub struct Judged<'a> {
 
 /// Judges an answer.
 #[must_use]
-pub fn judge<'a>(wire: &Wire<'a>, question: &Question<'_>) -> Judged<'a> {
+pub fn judge<'a>(wire: &Wire<'a>, question: &Question<'a>) -> Judged<'a> {
     match jsonrpc::parse_reply(wire.body, question.id) {
         Ok(Reply::Result(result)) => {
             let hidden = if classify::may_hide(question.method) {
@@ -141,7 +141,7 @@ fn settle(verdict: Verdict, meaning: Meaning, delivery: Delivery, showable: bool
 }
 
 #[cold]
-fn verdict(wire: &Wire<'_>, question: &Question<'_>) -> (Verdict, Meaning) {
+fn verdict<'a>(wire: &Wire<'a>, question: &Question<'a>) -> (Verdict, Meaning) {
     let evidence = Evidence {
         params: match question.params {
             Params::Absent | Params::Null => "",
@@ -170,7 +170,7 @@ fn verdict(wire: &Wire<'_>, question: &Question<'_>) -> (Verdict, Meaning) {
 }
 
 /// Whether a refusal came in words.
-fn said(rules: Option<&Classifier>, evidence: &Evidence<'_>) -> Said {
+fn said<'a>(rules: Option<&'a Classifier>, evidence: &Evidence<'a>) -> Said {
     let body = evidence.body.trim_ascii_start();
     if body.starts_with(b"<") {
         return Said::Page;

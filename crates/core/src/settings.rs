@@ -9,7 +9,8 @@ use crate::{
     probe::ProbeSettings,
     retry_budget::RetryBudgetSettings,
     score::ScoreSettings,
-    select::Strategy,
+    select::{SelectSettings, Strategy},
+    stats::{BookSettings, WindowSettings},
 };
 use std::time::Duration;
 
@@ -81,6 +82,12 @@ impl Default for HedgeSettings {
 pub struct Settings {
     /// The score's numbers.
     pub score: ScoreSettings,
+    /// How books move.
+    pub book: BookSettings,
+    /// The five-minute windows.
+    pub window: WindowSettings,
+    /// Numbers of the strategies.
+    pub select: SelectSettings,
     /// Who serves a call. Default adaptive.
     pub strategy: Strategy,
     /// Circuit breakers.
@@ -107,6 +114,9 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             score: ScoreSettings::default(),
+            book: BookSettings::default(),
+            window: WindowSettings::default(),
+            select: SelectSettings::default(),
             strategy: Strategy::Adaptive,
             breaker: BreakerSettings::default(),
             heads: Some(HeadSettings::default()),

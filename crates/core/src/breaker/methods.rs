@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::gate::later;
 use crate::{
     classify::{Class, Verdict},
-    method::{MethodId, RowKind, lookup},
+    method::{Descriptor, MethodId, RowKind, lookup},
 };
 
 /// Most methods of one endpoint that are remembered: callers choose the names.
@@ -23,7 +23,12 @@ impl MethodKey {
     /// The key of a method, as the caller wrote it.
     #[must_use]
     pub fn of(method: &str) -> Self {
-        let row = lookup(method);
+        Self::new(lookup(method), method)
+    }
+
+    /// The same where the row is known.
+    #[must_use]
+    pub fn new(row: &Descriptor, method: &str) -> Self {
         Self {
             row: row.id,
             name: match row.kind {

@@ -8,9 +8,9 @@ use super::{
 use crate::{
     AttemptId, EndpointId, Now,
     classify::{Class, Verdict},
-    event::Event,
     heads::Holds,
     method::{Changes, EmptyIs, Failover, Racing, Sticky},
+    select::Strategy,
     router::{Asked, Nobody, Pick, Purpose, Query, Router, Ticket, UNREACHABLE},
 };
 use smallvec::SmallVec;
@@ -298,7 +298,7 @@ impl Machine {
     /// The first attempt of a read that may race goes to the best few at once.
     fn race(&mut self, router: &mut Router, now: Now) -> Option<Action> {
         let width = usize::from(router.settings().race);
-        if width < 2 || !self.plan.is_repeatable() || self.plan.method.race != Racing::Yes {
+        if width < 2 || self.is_shuffled(router) || !self.plan.is_repeatable() || self.plan.method.race != Racing::Yes {
             return None;
         }
         let query = self.query(Purpose::Copy, None);
@@ -370,10 +370,17 @@ impl Machine {
         Action::WaitUntil(deadline)
     }
 
+    /// A fresh random order for each call leaves no room for races and hedges.
+    fn is_shuffled(&self, router: &Router) -> bool {
+        let own = self.plan.strategy.as_deref();
+        *own.unwrap_or(&router.settings().strategy) == Strategy::Shuffle
+    }
+
     /// When the attempt that runs is slow.
     fn hedge_at(&self, router: &Router) -> Option<Instant> {
         let settings = router.settings().hedge?;
         let may = !self.hedged
+            && !self.is_shuffled(router)
             && self.checking.is_none()
             && self.plan.is_repeatable()
             && self.plan.method.hedge == Racing::Yes;

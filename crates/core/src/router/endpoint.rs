@@ -2,12 +2,13 @@
 
 use super::{inflight::InFlight, methods::MethodList};
 use crate::{
-    breaker::{BreakerSettings, Circuit},
+    breaker::Circuit,
     bucket::Account,
     classify::Class,
     identity::ChainCheck,
     learn::Learned,
     method::Lane,
+    settings::Settings,
     stats::{Books, Recent, Window},
 };
 use std::{collections::BTreeMap, sync::Arc, time::Instant};
@@ -103,15 +104,15 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    pub(super) fn new(profile: Profile, verify: bool, breaker: &BreakerSettings) -> Self {
+    pub(super) fn new(profile: Profile, settings: &Settings) -> Self {
         // A method list without the check's method skips the check.
-        let verify = verify && profile.methods.allows("eth_chainId");
+        let verify = settings.verify_chain_id && profile.methods.allows("eth_chainId");
         Self {
             profile,
             check: ChainCheck::new(verify),
-            circuit: Circuit::new(*breaker),
-            books: Books::default(),
-            windows: Box::default(),
+            circuit: Circuit::new(settings.breaker),
+            books: Books::new(settings.book),
+            windows: Box::new(std::array::from_fn(|_| Window::new(settings.window))),
             recent: Recent::default(),
             in_flight: InFlight::default(),
             learned: Learned::default(),

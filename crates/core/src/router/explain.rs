@@ -149,7 +149,7 @@ impl Router {
         };
         let standing = self.outs(&query, now);
         let considered = self.ids().zip(standing).map(|(endpoint, out)| {
-            let parts = self.parts(endpoint, plan, now);
+            let (_, parts) = self.parts(endpoint, plan, now);
             Considered {
                 endpoint,
                 tier: self.endpoints[endpoint.index()].profile.tier,

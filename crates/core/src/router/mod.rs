@@ -49,10 +49,7 @@ use crate::{
 use endpoint::Endpoint;
 use explain::Decisions;
 use smallvec::SmallVec;
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
 /// The endpoints of one chain, in the order of the configuration.
 #[derive(Debug)]
@@ -84,15 +81,16 @@ impl Router {
             .heads
             .clone()
             .map(|heads| Heads::new(groups(&profiles), heads));
+        let profiles_len = profiles.len();
         let lists = profiles.iter().any(|profile| !profile.methods.is_open());
         let endpoints = profiles
             .into_iter()
-            .map(|profile| Endpoint::new(profile, settings.verify_chain_id, &settings.breaker));
+            .map(|profile| Endpoint::new(profile, &settings));
         Self {
             endpoints: endpoints.collect(),
             expected,
             heads,
-            selector: Selector::default(),
+            selector: Selector::new(profiles_len, settings.select),
             retries: RetryBudget::new(settings.retry_budget),
             probes: ProbeClock::default(),
             rng: Rng::new(seed),

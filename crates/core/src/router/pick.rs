@@ -17,9 +17,11 @@ use crate::{
     identity::Identity,
     score::{Inputs, Parts, score},
     select::{Candidate, Strategy, Turn},
+    settings::Settings,
+    stats::Blended,
 };
 use smallvec::SmallVec;
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
 /// One endpoint that this call has asked already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -209,13 +211,12 @@ impl Router {
                 ready.retain(|_| keep.next().unwrap_or(false));
             }
         }
-        if let [only] = ready.as_slice() {
+        let settings = Arc::clone(&self.settings);
+        let strategy = strategy(query.plan, &settings);
+        if let ([only], false) = (ready.as_slice(), *strategy == Strategy::LeastLoaded) {
             let only = *only;
             return self.ask(&only, warm, now);
         }
-        let own = query.plan.strategy.clone();
-        let settings = std::sync::Arc::clone(&self.settings);
-        let strategy = own.as_deref().unwrap_or(&settings.strategy);
         let candidates = self.candidates(&ready, query.plan, strategy, now);
         let turn = Turn {
             single_attempt: query.plan.solitary,
@@ -273,10 +274,12 @@ impl Router {
         ready.retain(|e| matches!(e.state, State::Closed { .. }));
         self.ramp(&mut ready);
         let width = width.saturating_sub(usize::from(trial.is_some()));
-        let candidates = self.candidates(&ready, query.plan, &Strategy::Adaptive, now);
+        let settings = Arc::clone(&self.settings);
+        let strategy = strategy(query.plan, &settings);
+        let candidates = self.candidates(&ready, query.plan, strategy, now);
         let mut order = SmallVec::new();
         self.selector
-            .order(&Strategy::Adaptive, &candidates, width, &mut order);
+            .order(strategy, &candidates, &mut self.rng, &mut order, width);
         let racers = order.iter().filter_map(|&i| ready.get(i));
         let racers = racers.map(|e| e.endpoint).chain(trial);
         (racers.collect(), unchecked)
@@ -451,15 +454,15 @@ impl Router {
         ready
             .iter()
             .map(|e| {
-                let parts = self.parts(e.endpoint, plan, now);
+                let (blended, parts) = self.parts(e.endpoint, plan, now);
                 let lane = plan.method.lane;
                 let known = &mut self.endpoints[e.endpoint.index()];
                 let (p50_ms, error_rate, quota_burn) = if windows {
                     let window = known.window(lane);
-                    let p50 = window.p50(now.mono).unwrap_or(parts.latency_ms);
+                    let p50 = window.p50(now.mono).unwrap_or(blended.latency_ms);
                     (
                         p50,
-                        window.error_rate(now.mono).unwrap_or(0.0),
+                        window.error_rate(now.mono),
                         known.profile.account.burn(now.wall),
                     )
                 } else {
@@ -469,33 +472,39 @@ impl Router {
                     endpoint: e.endpoint,
                     score: parts.total,
                     weight: known.profile.weight,
-                    latency_ms: parts.latency_ms,
+                    latency_ms: blended.latency_ms,
                     active: known.in_flight.last_count(),
                     p50_ms,
                     error_rate,
                     quota_burn,
                     region_distance: known.profile.region_distance,
-                    measured: parts.samples > 0,
+                    measured: known.books.global().count() > 0,
                 }
             })
             .collect()
     }
 
     /// The score of an endpoint for a method, and what it is made of.
-    pub(super) fn parts(&mut self, endpoint: EndpointId, plan: &Plan, now: Now) -> Parts {
-        let lag = self
+    pub(super) fn parts(
+        &mut self,
+        endpoint: EndpointId,
+        plan: &Plan,
+        now: Now,
+    ) -> (Blended, Parts) {
+        let excess_lag = self
             .heads
             .as_ref()
             .and_then(|heads| heads.excess_lag(endpoint, now.mono));
         let known = &mut self.endpoints[endpoint.index()];
+        let blended = known.books.blend(plan.method.id, &self.settings.score);
         let inputs = Inputs {
-            blended: known.books.blend(plan.method.id, &self.settings.score),
+            blended,
             inflight: known.in_flight.count(now.mono),
-            lag,
+            excess_lag,
             slope: known.windows[lane_index(plan.method.lane)].slope(now.mono),
             weight: known.profile.weight,
         };
-        score(&inputs, &self.settings.score)
+        (blended, score(&inputs, &self.settings.score))
     }
 
     /// Closed, and more successes than failures in the last 10 s, or untried.
@@ -524,6 +533,11 @@ impl Eligible {
     fn is_spent(&self) -> bool {
         matches!(self.state, State::Closed { .. }) && !self.token && !self.asked
     }
+}
+
+/// The caller's own strategy, else the router's.
+fn strategy<'a>(plan: &'a Plan, settings: &'a Settings) -> &'a Strategy {
+    plan.strategy.as_deref().unwrap_or(&settings.strategy)
 }
 
 /// Whether what is known of an endpoint lets it serve the call's blocks: old enough a history, wide
