@@ -9,7 +9,7 @@ use crate::{
     secret::Scrubber,
     upstream::{ExtraRoots, HttpOptions, HttpUpstream},
 };
-use highwater_core::{ChainId, classify::Classifier, router::Router};
+use highwater_core::{ChainId, classify::Classifier, router::{Profile, Router}, settings::Settings};
 use parking_lot::Mutex;
 use std::{collections::HashSet, sync::Arc, sync::atomic::AtomicU64, time::Duration};
 
@@ -42,6 +42,8 @@ pub struct Builder {
     pub(crate) verify_chain_id: bool,
     pub(crate) error_rules: Option<Arc<Classifier>>,
     pub(crate) http: HttpOptions,
+    pub(crate) settings: Settings,
+    pub(crate) seed: u64,
 }
 
 impl Default for Builder {
@@ -54,6 +56,8 @@ impl Default for Builder {
             verify_chain_id: true,
             error_rules: None,
             http: HttpOptions::default(),
+            settings: Settings::default(),
+            seed: 0,
         }
     }
 }
@@ -158,11 +162,11 @@ impl Builder {
         for label in labels(&self.endpoints)?.into_iter().zip(self.endpoints) {
             nodes.push(Arc::new(node(label.0, label.1, &self.http)?));
         }
-        let router = if self.verify_chain_id {
-            Router::new(self.chain, count)
-        } else {
-            Router::unverified(self.chain, count)
-        };
+        let mut settings = self.settings;
+        settings.verify_chain_id = self.verify_chain_id;
+        let settings = Arc::new(settings);
+        let profiles = vec![Profile::default(); count];
+        let router = Router::new(Arc::clone(&settings), self.chain, profiles, self.seed);
         Ok(Pool::from_inner(Inner {
             nodes: nodes.into(),
             router: Mutex::new(router),
@@ -170,6 +174,7 @@ impl Builder {
             timeout: self.timeout,
             deadline: self.deadline,
             meanings: Arc::new(Meanings::new(self.error_rules)),
+            settings,
         }))
     }
 }

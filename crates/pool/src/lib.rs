@@ -4,6 +4,7 @@
 //! hands back an [`Answer`] whose bytes are the endpoint's own.
 
 mod answer;
+mod ask;
 mod builder;
 mod check;
 mod driver;

@@ -11,20 +11,22 @@ use crate::{
 use bytes::Bytes;
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use highwater_core::{
-    ChainId, EndpointId,
+    ChainId, EndpointId, Now,
     call::Delivery,
+    identity::Check,
     jsonrpc::Params,
     method::Descriptor,
     router::{Identity, Router},
+    settings::Settings,
 };
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use std::{
     fmt,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 /// Many endpoints of one chain as one. Cheap to clone.
@@ -197,6 +199,26 @@ impl Inner {
             mono: tokio::time::Instant::now().into_std(),
             wall: SystemTime::now(),
         }
+    }
+
+    /// Lets the router go, and tells its events to whoever listens.
+    #[expect(clippy::unused_self, reason = "listeners come next")]
+    pub(crate) fn tell(&self, router: MutexGuard<'_, Router>) {
+        drop(router);
+    }
+
+    /// The probe timer was standing and a tick is due.
+    #[expect(clippy::unused_self, reason = "probes come next")]
+    pub(crate) fn wake_probes(&self) {}
+
+    /// Labels of the endpoints without a token.
+    pub(crate) fn spent(&self) -> Vec<String> {
+        let now = self.now();
+        let views = self.router.lock().views(now);
+        let spent = views.into_iter().filter(|view| view.tokens == Some(0));
+        spent
+            .map(|view| self.node(view.endpoint).label.to_string())
+            .collect()
     }
 
     /// Whether an attempt can have another one beside it.
