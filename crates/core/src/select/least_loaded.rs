@@ -31,12 +31,10 @@ impl LeastLoaded {
     /// For the first attempt of an operation that may be repeated: a free endpoint that was never
     /// measured, else, each time the turn has come, one to explore, else the winner.
     pub(super) fn primary(&mut self, candidates: &[Candidate], cursor: Cursor) -> Option<usize> {
-        let unmeasured = least(candidates, &[], |c| {
-            (!to_measure(c), cursor.distance(c.endpoint))
-        })
-        .filter(|at| to_measure(&candidates[*at]));
-        if unmeasured.is_some() {
-            return unmeasured;
+        if candidates.iter().any(to_measure) {
+            return least(candidates, &[], |c| {
+                (!to_measure(c), cursor.distance(c.endpoint))
+            });
         }
         let winner = self.winner(candidates, &[], cursor)?;
         Some(
