@@ -10,12 +10,14 @@
 //! | [`method`] | what may be done with a method: its row of the method table, blocks, keys |
 //! | [`classify`] | what an answer means for the call and for the endpoint |
 //! | [`breaker`] | when an endpoint is taken out, and how it comes back |
+//! | [`bucket`] | what may be spent at an endpoint, by rate and by allowance |
 //! | [`identity`] | which chain an endpoint serves, and when to ask it again |
 //! | [`retry_budget`] | how much may be retried while things go wrong |
 //! | [`router`] | the state of the endpoints of one chain |
 //! | [`call`] | one call as a state machine: check, send, wait, finish |
 
 pub mod breaker;
+pub mod bucket;
 pub mod call;
 pub mod classify;
 pub mod id;
