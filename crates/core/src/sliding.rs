@@ -46,6 +46,15 @@ impl Sliding {
         })
     }
 
+    /// The time that the counts are of: since the first event, at most the window.
+    pub(crate) fn covered(&mut self, now: Instant) -> Duration {
+        let base = *self.base.get_or_insert(now);
+        let age = now.saturating_duration_since(base);
+        let over = age.as_nanos() % self.width.as_nanos();
+        let over = Duration::from_nanos(u64::try_from(over).unwrap_or(0));
+        age.min(self.width * (PARTS as u32 - 1) + over)
+    }
+
     /// Forgets all.
     pub(crate) fn clear(&mut self) {
         self.parts = [(0, 0); PARTS];
@@ -117,6 +126,22 @@ mod tests {
         sliding.first(start + Duration::from_secs(5));
         sliding.first(start - Duration::from_secs(5));
         assert_eq!(sliding.counts(start + Duration::from_secs(12)), (2, 0));
+    }
+
+    #[test]
+    fn covers_the_time_since_the_first_event_up_to_the_window() {
+        let start = origin();
+        let mut sliding = Sliding::new(WINDOW);
+        for (passed, covered) in [
+            (0, 0),
+            (400, 400),
+            (9_999, 9_999),
+            (10_000, 9_000),
+            (25_300, 9_300),
+        ] {
+            let now = start + Duration::from_millis(passed);
+            assert_eq!(sliding.covered(now), Duration::from_millis(covered));
+        }
     }
 
     #[test]
