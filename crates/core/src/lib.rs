@@ -11,6 +11,7 @@
 //! | [`classify`] | what an answer means for the call and for the endpoint |
 //! | [`chains`] | what is known of a chain beforehand: its row of the table of chains |
 //! | [`heads`] | where each endpoint is on the chain, and the reference head they agree on |
+//! | [`learn`] | what an endpoint keeps and takes, and what a request needs of it |
 //! | [`router`] | the state of the endpoints of one chain |
 //! | [`call`] | one call as a state machine: check, send, wait, finish |
 
@@ -20,6 +21,7 @@ pub mod classify;
 pub mod heads;
 pub mod id;
 pub mod jsonrpc;
+pub mod learn;
 pub mod method;
 pub mod now;
 pub mod router;
