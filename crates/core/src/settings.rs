@@ -6,6 +6,7 @@
 use crate::{
     breaker::{BreakerSettings, FailureRate},
     heads::HeadSettings,
+    learn::LearnSettings,
     probe::ProbeSettings,
     retry_budget::RetryBudgetSettings,
     score::ScoreSettings,
@@ -82,6 +83,8 @@ impl Default for HedgeSettings {
 pub struct Settings {
     /// The score's numbers.
     pub score: ScoreSettings,
+    /// How long what was learned is believed.
+    pub learn: LearnSettings,
     /// How books move.
     pub book: BookSettings,
     /// The five-minute windows.
@@ -114,6 +117,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             score: ScoreSettings::default(),
+            learn: LearnSettings::default(),
             book: BookSettings::default(),
             window: WindowSettings::default(),
             select: SelectSettings::default(),

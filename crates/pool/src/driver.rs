@@ -19,6 +19,7 @@ use crate::{
 use highwater_core::{
     AttemptId, EndpointId,
     call::{Action, Leftover, Machine, Outcome, Plan, Settled},
+    jsonrpc::Params,
     learn::Need,
     method::Racing,
 };
@@ -45,20 +46,20 @@ pub(crate) async fn drive(
 ) -> Result<Answer, Error> {
     let now = inner.now();
     let row = request.descriptor;
-    let (chain, mut plan) = {
+    let (chain, wake, mut plan) = {
         let mut router = inner.router.lock();
         let wake = router.on_call(now);
-        if wake {
-            inner.wake_probes();
-        }
         let deadline = now.mono + options.deadline.unwrap_or(inner.deadline).min(FAR);
         let timeout = options.timeout.unwrap_or(inner.timeout);
         let mut plan = Plan::new(row, request.method, deadline, timeout);
         plan.allowed = router.allowed(request.method);
-        (router.chain(), plan)
+        (router.chain(), wake, plan)
     };
+    if wake {
+        inner.wake_probes();
+    }
     if row.has_block() {
-        plan.need = Need::of(row, request.params);
+        plan.need = Need::of(row, text(request.params));
     }
     let detachable = inner.may_run_beside(row.race == Racing::Yes, row.hedge == Racing::Yes);
     let chain = chain.map(|chain| chain.0);
@@ -283,6 +284,14 @@ fn send(
             Ok(raw) => judge(raw, &ask, &node, &meanings),
             Err(error) => judge_failure(error),
         }
+    }
+}
+
+/// The parameters as the method table reads them.
+fn text(params: Params<'_>) -> &str {
+    match params {
+        Params::Absent | Params::Null => "",
+        Params::Array(raw) | Params::Object(raw) | Params::Scalar(raw) => raw,
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{
     AttemptId, EndpointId, Now,
     classify::{Class, Verdict},
     heads::Holds,
-    method::{Changes, EmptyIs, Failover, Racing, Sticky},
+    method::{Changes, EmptyIs, Failover, Lane, Racing, Sticky},
     select::Strategy,
     router::{Asked, Nobody, Pick, Purpose, Query, Router, Ticket, UNREACHABLE},
 };
@@ -593,7 +593,7 @@ impl Machine {
         });
         let row = self.plan.method;
         match content {
-            Content::Null if row.empty_is == EmptyIs::Absent || self.plan.need.is_state() => {
+            Content::Null if row.empty_is == EmptyIs::Absent || self.is_state() => {
                 let below = router.is_below_reference(ticket.endpoint(), now);
                 Weight::Absent {
                     believed: holds == Holds::Yes || !below,
@@ -603,7 +603,7 @@ impl Machine {
                 Weight::Unbelieved
             }
             Content::Zero if holds == Holds::No => Weight::Unbelieved,
-            Content::Value if holds == Holds::No && self.plan.need.is_state() => Weight::Unbelieved,
+            Content::Value if holds == Holds::No && self.is_state() => Weight::Unbelieved,
             Content::Value | Content::Zero | Content::Null | Content::EmptyList => Weight::Answer,
         }
     }
@@ -623,6 +623,12 @@ impl Machine {
             let said = self.absent.map_or(attempt, |absent| absent.attempt);
             State::Done(Outcome::Answered(said))
         };
+    }
+
+    /// A read of state: null cannot be a value of it, and what an endpoint below the block says of
+    /// it is not about that block (semantics §7 row 14).
+    fn is_state(&self) -> bool {
+        self.plan.method.lane == Lane::State
     }
 
     fn next_after(&mut self, ticket: &Ticket) {

@@ -7,6 +7,7 @@ use crate::{
     classify::Verdict,
     event::Event,
     identity::Check,
+    method::lookup,
 };
 use std::time::Duration;
 
@@ -35,7 +36,8 @@ impl Router {
 
     /// A check is sent: it spends a token. `None`: there is none, and nothing is sent.
     pub fn begin_check(&mut self, endpoint: EndpointId, now: Now) -> Option<Check> {
-        if !self.begin_aside(endpoint, 0, now) {
+        let row = lookup("eth_chainId");
+        if !self.begin_aside(endpoint, row, now) {
             return None;
         }
         Some(self.endpoints.get(endpoint.index())?.check.begin())

@@ -2,15 +2,16 @@
 
 use super::{inflight::InFlight, methods::MethodList};
 use crate::{
-    breaker::Circuit,
-    bucket::Account,
+    breaker::{Circuit, MethodKey},
+    bucket::{Account, Budget},
     classify::Class,
     identity::ChainCheck,
-    learn::Learned,
+    learn::{Declared, Learned},
     method::Lane,
     settings::Settings,
     stats::{Books, Recent, Window},
 };
+use smallvec::SmallVec;
 use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
 /// What the owner says of an endpoint. Label and URL are the shell's.
@@ -28,12 +29,10 @@ pub struct Profile {
     pub methods: MethodList,
     /// Distance to the asking region: 0, 0.5 or 1.
     pub region_distance: f64,
-    /// Whether it keeps all history; `None`: nobody said.
-    pub archive: Option<bool>,
     /// Whether it takes private methods only for those who ask for privacy.
     pub private: bool,
-    /// Most blocks that one `eth_getLogs` may span there.
-    pub max_log_range: Option<u64>,
+    /// What it keeps and takes, as far as its owner knows: goes before what is learned.
+    pub declared: Declared,
 }
 
 impl Default for Profile {
@@ -42,12 +41,11 @@ impl Default for Profile {
             weight: 1.0,
             tier: 0,
             group: None,
-            account: Arc::new(Account::unlimited()),
+            account: Arc::new(Account::new("", &Budget::default())),
             methods: MethodList::default(),
             region_distance: 0.0,
-            archive: None,
             private: false,
-            max_log_range: None,
+            declared: Declared::default(),
         }
     }
 }
@@ -99,6 +97,9 @@ pub(crate) struct Endpoint {
     pub(super) in_flight: InFlight,
     pub(super) learned: Learned,
     pub(super) counters: Counters,
+    /// Methods for which it said lately that it has not got there yet, or not any more, without a
+    /// height that would tell for which blocks: others are asked first until then.
+    pub(super) shy: SmallVec<[(MethodKey, Instant); 2]>,
     /// A check beside the calls was started, and is given until then.
     pub(super) warm_until: Option<Instant>,
 }
@@ -108,20 +109,37 @@ impl Endpoint {
         // A method list without the check's method skips the check.
         let verify = settings.verify_chain_id && profile.methods.allows("eth_chainId");
         Self {
-            profile,
             check: ChainCheck::new(verify),
             circuit: Circuit::new(settings.breaker),
             books: Books::new(settings.book),
             windows: Box::new(std::array::from_fn(|_| Window::new(settings.window))),
             recent: Recent::default(),
             in_flight: InFlight::default(),
-            learned: Learned::default(),
+            learned: Learned::new(profile.declared.clone(), settings.learn.clone()),
+            profile,
             counters: Counters::default(),
+            shy: SmallVec::new(),
             warm_until: None,
         }
     }
 
     pub(super) fn window(&mut self, lane: Lane) -> &mut Window {
         &mut self.windows[lane_index(lane)]
+    }
+
+    /// Others are asked first for this method until then.
+    pub(super) fn shun(&mut self, method: MethodKey, until: Instant, now: Instant) {
+        const MOST: usize = 16;
+        self.shy
+            .retain(|(known, until)| *known != method && now < *until);
+        if self.shy.len() >= MOST {
+            self.shy.remove(0);
+        }
+        self.shy.push((method, until));
+    }
+
+    pub(super) fn is_shunned(&self, method: MethodKey, now: Instant) -> bool {
+        let mut shy = self.shy.iter();
+        shy.any(|(known, until)| *known == method && now < *until)
     }
 }

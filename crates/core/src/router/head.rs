@@ -151,7 +151,7 @@ impl Router {
         };
         known.counters.fail(verdict.class);
         if verdict.class == Class::RateLimited {
-            known.profile.account.on_rate_limited(now.mono);
+            known.profile.account.on_rate_limited(now.mono, now.mono);
         }
         if !verdict.counts_against_endpoint {
             return;

@@ -371,6 +371,7 @@ impl Router {
             Stand::MethodOff { .. } => return Err(Why::MethodOff),
             Stand::Excluded { .. } => return Err(Why::Excluded),
         };
+        let reference = self.heads.as_ref().and_then(|heads| heads.reference(now.mono));
         let token = known.profile.account.available(now);
         let holds = match (&self.heads, plan.need.height) {
             (Some(heads), Some(height)) => heads.holds(endpoint, height, now.mono),
@@ -382,7 +383,8 @@ impl Router {
             state,
             token,
             holds,
-            fits: fits(known, plan, now.mono),
+            fits: known.learned.serves(&plan.need, reference, now.mono) != Holds::No
+                && !known.is_shunned(plan.key, now.mono),
             asked: asked.is_some_and(|asked| asked.round >= query.round),
             verified,
         })
@@ -538,24 +540,6 @@ impl Eligible {
 /// The caller's own strategy, else the router's.
 fn strategy<'a>(plan: &'a Plan, settings: &'a Settings) -> &'a Strategy {
     plan.strategy.as_deref().unwrap_or(&settings.strategy)
-}
-
-/// Whether what is known of an endpoint lets it serve the call's blocks: old enough a history, wide
-/// enough a range.
-fn fits(known: &Endpoint, plan: &Plan, now: Instant) -> bool {
-    let need = &plan.need;
-    if let Some(span) = need.span {
-        let declared = known.profile.max_log_range;
-        let most = declared.or_else(|| known.learned.max_log_range(now));
-        if most.is_some_and(|most| span > most) {
-            return false;
-        }
-    }
-    if known.profile.archive == Some(true) {
-        return true;
-    }
-    need.lowest
-        .is_none_or(|height| known.learned.keeps(need.kind, height, now))
 }
 
 /// Keeps those for whom `good` holds, if there are any.

@@ -10,10 +10,13 @@ use crate::{
     call::{Content, Plan, Settled},
     classify::{Class, Verdict},
     event::{Event, RequestEnd},
-    learn::Need,
+    learn::{Need, Size},
     method::Descriptor,
 };
 use std::time::{Duration, Instant};
+
+/// How long others are asked first after "not yet" or "not any more" without a height.
+const SHUNNED: Duration = Duration::from_secs(60);
 
 /// A request under way. Whoever holds it says how it ended, with [`Router::settle`] or
 /// [`Router::cancel`], once.
@@ -68,7 +71,11 @@ impl Router {
         if !known.profile.account.take(now) {
             return None;
         }
-        known.profile.account.spend_units(plan.method.weight, now.wall);
+        let units = plan.method.weight;
+        known
+            .profile
+            .account
+            .spend_units(plan.method.id, units, now.wall);
         known.counters.sent += 1;
         Some(Ticket {
             endpoint,
@@ -85,14 +92,15 @@ impl Router {
 
     /// Spends a token for a request that belongs to no call: a chain check or a probe, which skip
     /// spent endpoints.
-    pub fn begin_aside(&mut self, endpoint: EndpointId, units: u32, now: Now) -> bool {
+    pub fn begin_aside(&mut self, endpoint: EndpointId, row: &Descriptor, now: Now) -> bool {
         let Some(known) = self.endpoints.get_mut(endpoint.index()) else {
             return false;
         };
         if !known.profile.account.take(now) {
             return false;
         }
-        known.profile.account.spend_units(units, now.wall);
+        let account = &known.profile.account;
+        account.spend_units(row.id, row.weight, now.wall);
         known.counters.sent += 1;
         true
     }
@@ -158,7 +166,6 @@ impl Router {
         let known = &mut self.endpoints[ticket.endpoint.index()];
         known.counters.good += 1;
         known.recent.ok(at);
-        known.profile.account.on_clean(at);
         if content == Content::Null {
             // Some nodes wait before they say null; that is no latency of theirs (semantics H38).
             known.books.record_error_free(row.id);
@@ -168,7 +175,7 @@ impl Router {
             known.window(row.lane).success(ms, at);
         }
         if content != Content::Null && content != Content::EmptyList {
-            known.learned.on_served(&ticket.need, at);
+            accept(known, &ticket.need, at);
         }
         let changes = known.circuit.on_good(&ticket.circuit, at);
         self.tell_changes(ticket.endpoint, changes);
@@ -189,9 +196,10 @@ impl Router {
 
     fn on_failure(&mut self, ticket: &Ticket, verdict: &Verdict, meaning: Meaning, now: Now) {
         let (row, at) = (ticket.row, now.mono);
+        let head = self.reference_head(now);
         let known = &mut self.endpoints[ticket.endpoint.index()];
         known.counters.fail(verdict.class);
-        let off = teach(known, ticket, verdict, at);
+        let off = teach(known, ticket, verdict, head, at);
         if verdict.counts_against_endpoint {
             known.recent.bad(at);
             known.window(row.lane).failure(at);
@@ -244,20 +252,44 @@ impl Router {
     }
 }
 
+/// It named no block: for a while others are asked first.
+fn shun(known: &mut super::Endpoint, method: MethodKey, now: Instant) {
+    if let Some(until) = now.checked_add(SHUNNED) {
+        known.shun(method, until, now);
+    }
+}
+
+/// A good answer shows what the endpoint keeps and takes.
+fn accept(known: &mut super::Endpoint, need: &Need, now: Instant) {
+    if let (Some(kind), Some(height)) = (need.kind, need.lowest) {
+        known.learned.on_kept(kind, height);
+    }
+    if let Some(span) = need.span {
+        known.learned.on_accepted(Size::LogRange, span, now);
+    }
+}
+
 /// What a refusal says about what the endpoint has: no strike, and it is remembered.
 fn teach(
     known: &mut super::Endpoint,
     ticket: &Ticket,
     verdict: &Verdict,
+    head: Option<u64>,
     now: Instant,
 ) -> Option<Change> {
     let need = &ticket.need;
     match verdict.class {
-        Class::RateLimited => known.profile.account.on_rate_limited(now),
-        Class::MissingHistory => known.learned.on_missing(need, now),
-        Class::RangeLimit => known
-            .learned
-            .on_range_limit(need, verdict.suggested_range.as_ref(), now),
+        Class::RateLimited => known.profile.account.on_rate_limited(ticket.sent_at, now),
+        Class::MissingHistory => {
+            if let (Some(kind), Some(height)) = (need.kind, need.lowest) {
+                known.learned.on_missing(kind, height, head, now);
+            } else {
+                shun(known, ticket.key, now);
+            }
+        }
+        // Its index is still being built, say.
+        Class::Behind if need.height.is_none() => shun(known, ticket.key, now),
+        Class::RangeLimit => known.learned.on_range_refused(need.span, verdict, now),
         Class::WrongChain => known.check.invalidate(),
         Class::ExecutionRevert
         | Class::MethodUnsupported

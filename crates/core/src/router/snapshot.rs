@@ -1,7 +1,7 @@
 //! Everything known of an endpoint, to be shown (R-25, P-28).
 
 use super::{Counters, Identity, Router};
-use crate::{EndpointId, Now, breaker::CircuitView, call::Plan, method::Descriptor};
+use crate::{EndpointId, Now, breaker::CircuitView, call::Plan, learn::Size, method::Descriptor};
 use std::time::Duration;
 
 /// What is known of one endpoint at one moment. Names nothing that is secret.
@@ -64,10 +64,7 @@ impl Router {
                 tail_ms: global.tail_ms(),
                 error: global.error(),
                 counters: known.counters.clone(),
-                max_log_range: known
-                    .profile
-                    .max_log_range
-                    .or_else(|| known.learned.max_log_range(now.mono)),
+                max_log_range: known.learned.largest(Size::LogRange, now.mono),
             }
         });
         views.collect()
