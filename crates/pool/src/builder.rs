@@ -9,7 +9,7 @@ use crate::{
     secret::Scrubber,
     upstream::{ExtraRoots, HttpOptions, HttpUpstream},
 };
-use highwater_core::{ChainId, classify::Classifier, router::{Profile, Router}, settings::Settings};
+use highwater_core::{ChainId, classify::Classifier, router::Router, settings::Settings};
 use parking_lot::Mutex;
 use std::{collections::HashSet, sync::Arc, sync::atomic::AtomicU64, time::Duration};
 
@@ -43,7 +43,7 @@ pub struct Builder {
     pub(crate) error_rules: Option<Arc<Classifier>>,
     pub(crate) http: HttpOptions,
     pub(crate) settings: Settings,
-    pub(crate) seed: u64,
+    pub(crate) seed: Option<u64>,
 }
 
 impl Default for Builder {
@@ -57,7 +57,7 @@ impl Default for Builder {
             error_rules: None,
             http: HttpOptions::default(),
             settings: Settings::default(),
-            seed: 0,
+            seed: None,
         }
     }
 }
@@ -104,6 +104,22 @@ impl Builder {
     #[must_use]
     pub fn error_rules(mut self, rules: Arc<Classifier>) -> Self {
         self.error_rules = Some(rules);
+        self
+    }
+
+    /// All options of the routing engine. Default: [`Settings::default`].
+    #[must_use]
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.verify_chain_id = settings.verify_chain_id;
+        self.settings = settings;
+        self
+    }
+
+    /// What every random draw of the routing follows from. Default: the operating system's
+    /// randomness.
+    #[must_use]
+    pub const fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
         self
     }
 
@@ -158,6 +174,7 @@ impl Builder {
         if count > usize::from(u16::MAX) {
             return Err(ConfigError::new("endpoints", "at most 65535 are possible"));
         }
+        let profiles = self.endpoints.iter().map(|e| e.profile.clone()).collect();
         let mut nodes = Vec::with_capacity(count);
         for label in labels(&self.endpoints)?.into_iter().zip(self.endpoints) {
             nodes.push(Arc::new(node(label.0, label.1, &self.http)?));
@@ -165,8 +182,7 @@ impl Builder {
         let mut settings = self.settings;
         settings.verify_chain_id = self.verify_chain_id;
         let settings = Arc::new(settings);
-        let profiles = vec![Profile::default(); count];
-        let router = Router::new(Arc::clone(&settings), self.chain, profiles, self.seed);
+        let router = Router::new(Arc::clone(&settings), self.chain, profiles, self.seed.unwrap_or_else(random));
         Ok(Pool::from_inner(Inner {
             nodes: nodes.into(),
             router: Mutex::new(router),
@@ -177,6 +193,14 @@ impl Builder {
             settings,
         }))
     }
+}
+
+/// A seed that differs in every process.
+fn random() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    std::collections::hash_map::RandomState::new()
+        .build_hasher()
+        .finish()
 }
 
 /// The label of each endpoint: its own, else its host name, numbered where several share it.
