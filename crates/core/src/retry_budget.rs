@@ -95,15 +95,8 @@ impl RetryBudget {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::now::tests::origin;
     use proptest::prelude::*;
-
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "any origin will do; time moves only by addition"
-    )]
-    fn origin() -> Instant {
-        Instant::now()
-    }
 
     fn spend_all(budget: &mut RetryBudget, now: Instant) -> u32 {
         let mut spent = 0;

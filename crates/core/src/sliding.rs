@@ -80,16 +80,9 @@ impl Sliding {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::now::tests::origin;
 
     const WINDOW: Duration = Duration::from_secs(10);
-
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "any origin will do; time moves only by addition"
-    )]
-    fn origin() -> Instant {
-        Instant::now()
-    }
 
     #[test]
     fn keeps_an_event_until_its_part_leaves() {

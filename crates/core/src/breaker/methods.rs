@@ -186,16 +186,9 @@ impl Methods {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::now::tests::origin;
 
     const HOUR: Duration = Duration::from_secs(3_600);
-
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "any origin will do; time moves only by addition"
-    )]
-    fn origin() -> Instant {
-        Instant::now()
-    }
 
     //
     #[test]

@@ -158,14 +158,7 @@ impl Learned {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "any origin will do; time moves only by addition"
-    )]
-    fn origin() -> Instant {
-        Instant::now()
-    }
+    use crate::now::tests::origin;
 
     const fn secs(n: u64) -> Duration {
         Duration::from_secs(n)

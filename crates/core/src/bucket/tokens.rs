@@ -102,15 +102,8 @@ fn measures(rate: Rate) -> (u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::now::tests::origin;
     use proptest::prelude::*;
-
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "any origin will do; time moves only by addition"
-    )]
-    fn origin() -> Instant {
-        Instant::now()
-    }
 
     const NANO: Duration = Duration::from_nanos(1);
     const EVM: Rate = Rate {

@@ -198,6 +198,24 @@ fn opens_at_half_of_twenty_answers_in_ten_seconds() {
     assert!(case.is_closed());
 }
 
+// what came before an ejection of the endpoint does not count after it.
+#[test]
+fn begins_the_share_of_failures_anew_after_the_endpoint_was_out() {
+    let mut case = Case::with(BreakerSettings {
+        failure_rate: Some(FailureRate::default()),
+        ..BreakerSettings::default()
+    });
+    for _ in 0..9 {
+        case.succeeds();
+        case.fails(STRIKE);
+    }
+    case.circuit.drift(case.now);
+    case.pass(secs(5));
+    case.succeeds();
+    case.fails(STRIKE);
+    assert!(case.is_closed());
+}
+
 //
 #[test]
 fn does_not_open_below_half_or_outside_the_window() {

@@ -115,6 +115,30 @@ fn stays_out_in_a_lane_that_is_open_for_longer_than_the_endpoint() {
     assert_eq!(case.left(), Some(secs(5)));
 }
 
+// a strike of the endpoint is one in every lane.
+#[test]
+fn disturbs_the_quiet_of_every_lane_by_a_fault_of_the_endpoint() {
+    for (fault, expected) in [(None, secs(5)), (Some(CONNECT), secs(10))] {
+        let mut case = Case::new();
+        for _ in 0..3 {
+            case.fails(STRIKE);
+        }
+        case.pass(secs(5));
+        case.succeeds();
+        case.pass(secs(30));
+        if let Some(fault) = fault {
+            case.fails_in(Lane::Trace, fault);
+            let fine = case.send_in(Lane::Trace);
+            case.good(fine);
+        }
+        case.pass(secs(30));
+        for _ in 0..3 {
+            case.fails(STRIKE);
+        }
+        assert_eq!(case.left(), Some(expected));
+    }
+}
+
 //
 #[test]
 fn turns_one_method_off_for_an_hour_without_a_strike() {

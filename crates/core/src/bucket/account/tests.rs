@@ -1,16 +1,12 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::{bucket::known, method::lookup};
+use crate::{bucket::known, method::lookup, now};
 use proptest::prelude::*;
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "any origin will do; time moves only by addition"
-)]
 fn origin() -> Now {
     Now {
-        mono: Instant::now(),
+        mono: now::tests::origin(),
         wall: SystemTime::UNIX_EPOCH + Duration::from_secs(1_709_294_400),
     }
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::method::Lane;
+use crate::{method::Lane, now::tests::origin};
 
 mod exclusion;
 mod ladder;
@@ -32,14 +32,6 @@ const fn secs(n: u64) -> Duration {
 }
 
 const NANO: Duration = Duration::from_nanos(1);
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "any origin will do; time moves only by `pass`"
-)]
-fn origin() -> Instant {
-    Instant::now()
-}
 
 /// An endpoint and a clock.
 struct Case {
