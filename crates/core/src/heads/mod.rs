@@ -219,6 +219,14 @@ impl Heads {
         self.current(now).height()
     }
 
+    /// Brings the reference up to date with the time. Every answer is right without it; after it they
+    /// are look-ups, where otherwise each has to weigh the readings again once one went stale.
+    pub fn refresh(&mut self, now: Instant) {
+        if self.expires.is_some_and(|expires| now >= expires) {
+            self.settle(now);
+        }
+    }
+
     /// Where an endpoint stands. Its reading is carried forward to now at the chain's pace, so that
     /// an endpoint is not called late because it was not asked lately.
     #[must_use]
@@ -462,7 +470,7 @@ impl Heads {
             self.rose_at = Some(now);
         }
         self.last = Some(reference);
-        let max_reorg = self.limits.max_reorg;
+        let max_reorg = self.settings.max_reorg;
         if self.pace.record(reference.height, reference.at, max_reorg) {
             self.limits = self.settings.limits(self.pace.measured());
         }

@@ -12,6 +12,8 @@ const KEPT: usize = 9;
 const NEEDED: usize = 3;
 /// A sample spans at least this time: the reference is confirmed in bursts.
 const SPAN: Duration = Duration::from_secs(2);
+/// A reference that is still below the mark after this time is where the chain is now.
+const SETTLED: Duration = Duration::from_secs(30);
 /// What a block time may be.
 const FASTEST: Duration = Duration::from_millis(10);
 const SLOWEST: Duration = Duration::from_secs(120);
@@ -25,20 +27,23 @@ pub(super) struct Pace {
 
 impl Pace {
     /// The reference is at `height`. A fall of more than `max_reorg` starts the measurement anew
-    /// from there; one within it only waits until the reference is back. Says whether a sample was
-    /// taken.
+    /// from there; one within it waits for the reference to come back, but not for long. Says
+    /// whether a sample was taken.
+    ///
+    /// `max_reorg` must not follow from what is measured here: a block time that is far too short
+    /// would keep itself alive.
     pub(super) fn record(&mut self, height: u64, now: Instant, max_reorg: u64) -> bool {
         let Some((from, since)) = self.mark else {
             self.mark = Some((height, now));
             return false;
         };
+        let elapsed = now.saturating_duration_since(since);
         if height <= from {
-            if from - height > max_reorg {
+            if from - height > max_reorg || (height < from && elapsed > SETTLED) {
                 self.mark = Some((height, now));
             }
             return false;
         }
-        let elapsed = now.saturating_duration_since(since);
         if elapsed < SPAN {
             return false;
         }
@@ -117,6 +122,25 @@ mod tests {
         // An hour without a block is no block time.
         run(&mut pace, start, &[(3_623_000, 124)]);
         assert_eq!(pace.samples.len(), 5);
+    }
+
+    // a mark that nobody reaches does not stop the measurement
+    #[test]
+    fn a_mark_a_little_too_high_is_given_up() {
+        let (mut pace, start) = (Pace::default(), start());
+        run(&mut pace, start, &[(0, 150)]);
+        let below: Vec<_> = (1..=12).map(|i| (i * 4000, 100 + i * 4)).collect();
+        run(&mut pace, start, &below);
+        // The mark was moved at 32 s, and the samples are those of 36, 40 and 44 s, and of 48 s.
+        assert_eq!(pace.measured(), Some(Duration::from_secs(1)));
+        assert_eq!(pace.samples.len(), 4);
+        // A still head at the mark is no fall: slow blocks are measured too.
+        let mut pace = Pace::default();
+        let slow: Vec<_> = (0..=360)
+            .map(|second| (second * 1000, 7 + second / 90))
+            .collect();
+        run(&mut pace, start, &slow);
+        assert_eq!(pace.measured(), Some(Duration::from_secs(90)));
     }
 
     // BSC shortened its block time twice

@@ -34,20 +34,20 @@ pub struct Declared {
 impl Declared {
     pub(super) fn kept(&self, kind: Data) -> Option<Kept> {
         let archive = self.archive.then_some(Kept::From(0));
-        find(&self.kept, kind).or(archive)
+        find(&self.kept, &kind).or(archive)
     }
 
     pub(super) fn largest(&self, size: Size) -> Option<u64> {
-        find(&self.largest, size)
+        find(&self.largest, &size)
     }
 
     pub(super) fn tag(&self, tag: Tag) -> Option<bool> {
-        find(&self.tags, tag)
+        find(&self.tags, &tag)
     }
 }
 
 /// The last entry counts, as the last line of a configuration does.
-fn find<K: PartialEq, V: Copy>(entries: &[(K, V)], key: K) -> Option<V> {
-    let entry = entries.iter().rev().find(|(name, _)| *name == key)?;
+fn find<K: PartialEq, V: Copy>(entries: &[(K, V)], key: &K) -> Option<V> {
+    let entry = entries.iter().rev().find(|(name, _)| name == key)?;
     Some(entry.1)
 }

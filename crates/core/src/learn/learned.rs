@@ -94,8 +94,6 @@ impl Learned {
         }
     }
 
-    // ---- history ----
-
     /// It said that it does not keep this block's data any more (M09, M10). `head` is the reference:
     /// near it, or at a block that is not there yet, that is a gap and no pruning.
     pub fn on_missing(&mut self, kind: Data, height: u64, head: Option<u64>, now: Instant) {
@@ -203,8 +201,6 @@ impl Learned {
         all
     }
 
-    // ---- eth_capabilities ----
-
     /// Whether to ask it for `eth_capabilities`: once for each connection that is made anew, and
     /// again when what it said is forgotten. One that does not know the method is left alone as
     /// long.
@@ -230,8 +226,6 @@ impl Learned {
             self.asked = None;
         }
     }
-
-    // ---- sizes ----
 
     /// It took this much.
     pub fn on_accepted(&mut self, size: Size, amount: u64, now: Instant) {
@@ -272,8 +266,6 @@ impl Learned {
             None => self.limits[size as usize].takes(amount, self.settings.forget, now),
         }
     }
-
-    // ---- tags ----
 
     /// It does not know a tag (P15).
     pub fn on_tag_refused(&mut self, tag: Tag, now: Instant) {

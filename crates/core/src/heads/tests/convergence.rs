@@ -184,6 +184,10 @@ proptest! {
         for wait in [0, 1, 15_000, 29_999, 30_000, 30_001, 60_000, 120_000, 200_000] {
             let now = bench.at(clock + wait);
             prop_assert_eq!(bench.heads.current(now), bench.heads.weigh(now).0);
+            let mut refreshed = bench.heads.clone();
+            refreshed.refresh(now);
+            prop_assert_eq!(refreshed.current(now), bench.heads.current(now));
+            prop_assert!(refreshed.expires.is_none_or(|expires| expires >= now));
         }
     }
 }
