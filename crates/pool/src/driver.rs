@@ -53,6 +53,8 @@ pub(crate) async fn drive(
         let timeout = options.timeout.unwrap_or(inner.timeout);
         let mut plan = Plan::new(row, request.method, deadline, timeout);
         plan.allowed = router.allowed(request.method);
+        plan.strategy = options.strategy;
+        plan.solitary = options.solitary;
         (router.chain(), wake, plan)
     };
     if wake {
@@ -61,6 +63,7 @@ pub(crate) async fn drive(
     if row.has_block() {
         plan.need = Need::of(row, text(request.params));
     }
+    let repeatable = plan.is_repeatable();
     let detachable = inner.may_run_beside(row.race == Racing::Yes, row.hedge == Racing::Yes);
     let chain = chain.map(|chain| chain.0);
     let ask = Ask::new(inner.next_id(), row, request.method, request.params, chain);
@@ -87,7 +90,7 @@ pub(crate) async fn drive(
                 attempt,
                 timeout,
             } => {
-                let repeat = if row.is_read() {
+                let repeat = if repeatable {
                     Repeat::Elsewhere
                 } else {
                     Repeat::Never

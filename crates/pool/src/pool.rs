@@ -17,6 +17,7 @@ use highwater_core::{
     jsonrpc::Params,
     method::Descriptor,
     router::{Identity, Router},
+    select::Strategy,
     settings::Settings,
 };
 use parking_lot::{Mutex, MutexGuard};
@@ -73,12 +74,17 @@ pub struct Request<'a> {
 }
 
 /// Limits of one call; what is left out is the pool's own setting.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct CallOptions {
     /// Longest time for the whole call.
     pub deadline: Option<Duration>,
     /// Longest time for one attempt.
     pub timeout: Option<Duration>,
+    /// Who serves the call.
+    pub strategy: Option<Arc<Strategy>>,
+    /// Sent once: never raced or hedged, and repeated only when it is proven that nothing was sent
+    ///
+    pub solitary: bool,
 }
 
 /// What is known of a pool at one moment.
@@ -164,6 +170,13 @@ impl Pool {
             chain: router.chain(),
             endpoints: endpoints.collect(),
         }
+    }
+
+    /// The router under its lock, with the time now: for looking, and for nothing that takes long.
+    #[doc(hidden)]
+    pub fn with_router<T>(&self, look: impl FnOnce(&mut Router, Now) -> T) -> T {
+        let now = self.inner.now();
+        look(&mut self.inner.router.lock(), now)
     }
 
     /// The chain, once known.

@@ -42,7 +42,7 @@ async fn without_the_chain_check_nobody_is_asked_and_nobody_quarantined() {
     let node = ScriptedNode::start().await;
     node.set_chain_id(5);
     let mut settings = settings(&[("ethereum", Some(1), &[node.url()])]);
-    settings.chains[0].verify_chain_id = false;
+    settings.chains[0].engine.verify_chain_id = false;
     let gateway = Gateway::start(settings).await.unwrap();
     let mut client = Client::connect(gateway.addr).await;
     assert_eq!(client.get("/readyz").await.status, 200);

@@ -1,6 +1,7 @@
 //! Files through all three steps.
 
 mod bad;
+mod engine;
 mod good;
 mod layout;
 mod secrets;
