@@ -16,14 +16,31 @@ pub(crate) struct Accounts {
 }
 
 impl Accounts {
-    /// The endpoints of a chain, for a gateway in a region.
-    pub(crate) fn endpoints(
-        &mut self,
-        chain: &ChainSettings,
-        region: Option<&str>,
-    ) -> Vec<Endpoint> {
-        let mut groups: Vec<&str> = Vec::new();
-        let endpoints = chain.endpoints.iter().map(|settings| {
+    /// Whose budget each endpoint of a chain spends, in order.
+    pub(crate) fn of(&mut self, chain: &ChainSettings) -> Vec<Arc<Account>> {
+        let account = |settings: &EndpointSettings| match &settings.account {
+            None => Arc::new(Account::new(&settings.label, &settings.budget)),
+            Some(name) => {
+                let new = || Arc::new(Account::new(name, &settings.budget));
+                Arc::clone(self.named.entry(name.clone()).or_insert_with(new))
+            }
+        };
+        chain.endpoints.iter().map(account).collect()
+    }
+}
+
+/// The endpoints of a chain, for a gateway in a region.
+pub(crate) fn endpoints(
+    chain: &ChainSettings,
+    accounts: &[Arc<Account>],
+    region: Option<&str>,
+) -> impl Iterator<Item = Endpoint> {
+    let mut groups: Vec<&str> = Vec::new();
+    chain
+        .endpoints
+        .iter()
+        .zip(accounts)
+        .map(move |(settings, account)| {
             let group = settings.group.as_deref().map(|name| {
                 let known = groups.iter().position(|group| *group == name);
                 let number = known.unwrap_or_else(|| {
@@ -32,15 +49,13 @@ impl Accounts {
                 });
                 u16::try_from(number).unwrap_or(u16::MAX)
             });
+            let methods = &settings.methods;
             let profile = Profile {
                 weight: settings.weight,
                 tier: settings.tier,
                 group,
-                account: self.account(settings),
-                methods: MethodList::new(
-                    settings.methods.allow.clone(),
-                    settings.methods.deny.clone(),
-                ),
+                account: Arc::clone(account),
+                methods: MethodList::new(methods.allow.clone(), methods.deny.clone()),
                 region_distance: distance(region, settings.region.as_deref()),
                 declared: declared(settings),
                 ..Profile::default()
@@ -48,17 +63,7 @@ impl Accounts {
             Endpoint::url(settings.url.clone())
                 .label(settings.label.clone())
                 .profile(profile)
-        });
-        endpoints.collect()
-    }
-
-    fn account(&mut self, settings: &EndpointSettings) -> Arc<Account> {
-        let Some(name) = &settings.account else {
-            return Arc::new(Account::new(&settings.label, &settings.budget));
-        };
-        let account = || Arc::new(Account::new(name, &settings.budget));
-        Arc::clone(self.named.entry(name.clone()).or_insert_with(account))
-    }
+        })
 }
 
 fn declared(settings: &EndpointSettings) -> Declared {

@@ -3,12 +3,12 @@
 use crate::{
     ServeError,
     config::{AdminSettings, ChainSettings, Settings},
-    endpoints::Accounts,
+    endpoints::{Accounts, endpoints},
     state::{Chain, Shared},
 };
 use futures_util::future::join_all;
 use highwater::{Pool, Snapshot};
-use highwater_core::router::Identity;
+use highwater_core::{bucket::Account, router::Identity};
 use std::{sync::Arc, time::Duration};
 
 /// Longest wait for the endpoints' first chain checks: a hanging endpoint must not hold up the
@@ -26,9 +26,10 @@ pub(crate) fn chains(settings: &Settings) -> Result<Vec<Chain>, ServeError> {
         .chains
         .iter()
         .map(|chain| {
-            let pool = pool(chain, settings, &mut accounts)
+            let of_chain = accounts.of(chain);
+            let pool = pool(chain, settings, &of_chain)
                 .map_err(|e| ServeError::Configuration(format!("chain {}: {e}", chain.name)))?;
-            Ok(Chain::new(chain, &settings.server, pool))
+            Ok(Chain::new(chain, &settings.server, pool, of_chain))
         })
         .collect()
 }
@@ -36,7 +37,7 @@ pub(crate) fn chains(settings: &Settings) -> Result<Vec<Chain>, ServeError> {
 fn pool(
     chain: &ChainSettings,
     settings: &Settings,
-    accounts: &mut Accounts,
+    accounts: &[Arc<Account>],
 ) -> Result<Pool, highwater::ConfigError> {
     let server = &settings.server;
     let mut builder = Pool::builder()
@@ -51,9 +52,7 @@ fn pool(
     if let Some(rules) = &settings.error_rules {
         builder = builder.error_rules(Arc::clone(rules));
     }
-    accounts
-        .endpoints(chain, server.region.as_deref())
-        .into_iter()
+    endpoints(chain, accounts, server.region.as_deref())
         .fold(builder, highwater::Builder::endpoint)
         .build()
 }

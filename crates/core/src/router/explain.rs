@@ -13,6 +13,7 @@ use crate::{
     call::Plan,
     method::MethodId,
     score::Parts,
+    select::Strategy,
 };
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -90,6 +91,9 @@ pub struct Considered {
     pub out: Option<Why>,
     /// Its score and what it is made of; lower is better.
     pub parts: Parts,
+    /// What the strategy makes of it, where it is a candidate: for `adaptive` its
+    /// score. See [`Selector::preview`](crate::select::Selector::preview).
+    pub value: Option<f64>,
 }
 
 /// What a call meets.
@@ -97,6 +101,8 @@ pub struct Considered {
 pub struct Explanation {
     /// The row of the method.
     pub method: MethodId,
+    /// Who chooses: the call's own strategy, else the router's.
+    pub strategy: Strategy,
     /// The head that the pool believes.
     pub reference: Option<u64>,
     /// All endpoints in order.
@@ -147,19 +153,24 @@ impl Router {
             purpose: Purpose::First,
             above_tier: None,
         };
-        let standing = self.outs(&query, now);
-        let considered = self.ids().zip(standing).map(|(endpoint, out)| {
+        let outs = self.outs(&query, now);
+        let values = self.values(&query, &outs, now);
+        let outs = outs.into_iter().zip(values);
+        let considered = self.ids().zip(outs).map(|(endpoint, (out, value))| {
             let (_, parts) = self.parts(endpoint, plan, now);
             Considered {
                 endpoint,
                 tier: self.endpoints[endpoint.index()].profile.tier,
                 out,
                 parts,
+                value,
             }
         });
         let considered = considered.collect();
+        let own = plan.strategy.as_deref();
         Explanation {
             method: plan.method.id,
+            strategy: *own.unwrap_or(&self.settings.strategy),
             reference: self.reference_head(now),
             considered,
         }

@@ -27,7 +27,7 @@ mod snapshot;
 
 pub use crate::identity::Identity;
 pub use endpoint::{Counters, Profile};
-pub use explain::{Decision, Explanation, Why};
+pub use explain::{Considered, Decision, Explanation, Why};
 pub use methods::MethodList;
 pub(crate) use pick::{Asked, Nobody, Pick, Purpose, Query, UNREACHABLE};
 pub use set::EndpointSet;

@@ -330,6 +330,35 @@ impl Router {
         outs
     }
 
+    /// What the strategy makes of each endpoint, in order, that would be drawn from; `None` for the
+    /// others, and where it makes nothing of it. See [`Selector::preview`](crate::select::Selector::preview).
+    pub(super) fn values(
+        &mut self,
+        query: &Query<'_>,
+        outs: &[Option<Why>],
+        now: Now,
+    ) -> Vec<Option<f64>> {
+        let mut ready = Standing::new();
+        for (endpoint, out) in self.ids().zip(outs) {
+            if out.is_none()
+                && let Ok(eligible) = self.standing(endpoint, query, now)
+            {
+                ready.push(eligible);
+            }
+        }
+        let settings = Arc::clone(&self.settings);
+        let strategy = strategy(query.plan, &settings);
+        let candidates = self.candidates(&ready, query.plan, strategy, now);
+        let mut values = vec![None; outs.len()];
+        let previewed = self.selector.preview(strategy, &candidates);
+        for (candidate, value) in candidates.iter().zip(previewed) {
+            if let Some(place) = values.get_mut(candidate.endpoint.index()) {
+                *place = value;
+            }
+        }
+        values
+    }
+
     /// Whether and how an endpoint may serve the call.
     fn standing(
         &mut self,
