@@ -8,7 +8,8 @@ Exit codes:
    0  done, or stopped as asked
    2  wrong usage, a bad URL argument or line of input included
   64  bad configuration file
-  69  nothing to serve: endpoints on different chains, or none answering with --require-ready
+  69  nothing to serve: endpoints on different chains, or none answering with --require-ready;
+      or no gateway that answers `explain`
   70  internal error
   71  operating system: port in use, no permission";
 

@@ -7,6 +7,7 @@ mod arguments;
 mod check_config;
 mod classify;
 mod exit;
+mod explain;
 mod keys;
 mod output;
 mod serve;
@@ -44,6 +45,7 @@ fn run(command: Command) -> Exit {
             output::print(&format!("{:#}\n", highwater_gateway::config::schema()));
             Exit::Ok
         }
+        Command::Explain(arguments) => explain::run(&arguments),
         Command::Keys {
             command: KeysCommand::Create { name },
         } => keys::create(&name),

@@ -348,7 +348,7 @@ async fn with_an_empty_retry_budget_the_last_error_is_the_answer() {
         chain.engine.retry_budget.per_second = 0.0;
     })
     .await;
-    fleet.nodes[0].on("eth_getBalance").always(fault());
+    fleet.nodes[0].on("eth_getBalance").once(fault());
     let answer = fleet.balance().await;
     assert_eq!(answer.row(), (200, -32011));
     assert_eq!(answer.json()["error"]["data"]["reason"], "all_failed");

@@ -4,6 +4,7 @@ mod bad;
 mod engine;
 mod good;
 mod layout;
+mod routing;
 mod secrets;
 
 use super::{Format, Overrides, Report, Settings};
