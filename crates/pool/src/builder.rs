@@ -71,7 +71,8 @@ impl Builder {
         self
     }
 
-    /// Adds an endpoint; order is preference.
+    /// Adds an endpoint. Who is asked follows from its tier and from what is measured; of
+    /// two that are equal the earlier one comes first.
     #[must_use]
     pub fn endpoint(mut self, endpoint: Endpoint) -> Self {
         self.endpoints.push(endpoint);

@@ -282,7 +282,11 @@ impl Machine {
                 }
                 if above_tier.is_some() {
                     self.rounds.step_up();
-                } else if reason == Reason::Failed && !healthy && !router.spend_retry(now) {
+                } else if reason == Reason::Failed
+                    && !healthy
+                    && !self.rounds.take_paid()
+                    && !router.spend_retry(now)
+                {
                     return self.refused(router);
                 }
                 self.tier = tier;

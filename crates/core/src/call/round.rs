@@ -14,6 +14,8 @@ pub(super) struct Rounds {
     attempts: u16,
     waited: Duration,
     stepped_up: bool,
+    /// The round was paid for, and its first attempt is still to come.
+    paid: bool,
 }
 
 /// What to do when nobody can be asked now.
@@ -56,6 +58,11 @@ impl Rounds {
         self.stepped_up = true;
     }
 
+    /// Whether the attempt that comes now was paid for with its round; once for each.
+    pub(super) fn take_paid(&mut self) -> bool {
+        std::mem::take(&mut self.paid)
+    }
+
     /// Nobody can be asked now. Those that failed come again before anybody waits for a token, and
     /// tokens come before ejections.
     pub(super) fn step(
@@ -74,6 +81,7 @@ impl Rounds {
             return match until {
                 Some(until) if until < deadline => {
                     self.number = self.number.saturating_add(1);
+                    self.paid = true;
                     Step::Round(until)
                 }
                 Some(_) | None => Step::Stop,
