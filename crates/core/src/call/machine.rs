@@ -110,6 +110,8 @@ pub struct Machine {
     hedged: bool,
     rounds: Rounds,
     reports: SmallVec<[Report; 2]>,
+    /// There were reports, and they were taken.
+    reported: bool,
     best: Best,
     /// Said "not here": believed when a second one says so, or nobody else can.
     absent: Option<Absent>,
@@ -167,6 +169,7 @@ impl Machine {
             hedged: false,
             rounds: Rounds::default(),
             reports: SmallVec::new(),
+            reported: false,
             best: Best::default(),
             absent: None,
             last_failed: None,
@@ -178,6 +181,17 @@ impl Machine {
     #[must_use]
     pub fn reports(&self) -> &[Report] {
         &self.reports
+    }
+
+    /// Takes what was reported so far, in order.
+    pub fn take_reports(&mut self) -> SmallVec<[Report; 2]> {
+        self.reported |= !self.reports.is_empty();
+        std::mem::take(&mut self.reports)
+    }
+
+    /// Whether nothing has failed yet.
+    fn is_unhurt(&self) -> bool {
+        self.reports.is_empty() && !self.reported
     }
 
     /// How many requests were started, checks not counted.
@@ -302,7 +316,12 @@ impl Machine {
     /// The first attempt of a read that may race goes to the best few at once.
     fn race(&mut self, router: &mut Router, now: Now) -> Option<Action> {
         let width = usize::from(router.settings().race);
-        if width < 2 || self.is_shuffled(router) || !self.plan.is_repeatable() || self.plan.method.race != Racing::Yes {
+        let may = width >= 2
+            && !self.plan.one_at_a_time
+            && !self.is_shuffled(router)
+            && self.plan.is_repeatable()
+            && self.plan.method.race == Racing::Yes;
+        if !may {
             return None;
         }
         let query = self.query(Purpose::Copy, None);
@@ -384,6 +403,7 @@ impl Machine {
     fn hedge_at(&self, router: &Router) -> Option<Instant> {
         let settings = router.settings().hedge?;
         let may = !self.hedged
+            && !self.plan.one_at_a_time
             && !self.is_shuffled(router)
             && self.checking.is_none()
             && self.plan.is_repeatable()
@@ -413,7 +433,7 @@ impl Machine {
         if stepping {
             return self.give_up();
         }
-        if nobody.eligible == 0 && self.asked.is_empty() && self.reports.is_empty() {
+        if nobody.eligible == 0 && self.asked.is_empty() && self.is_unhurt() {
             let everybody = nobody.quarantined == nobody.total && nobody.total > 0;
             self.report_quarantined(router);
             return self.done(if everybody {
@@ -436,7 +456,7 @@ impl Machine {
             }
             Step::Wait(until) => self.state = State::Waiting(until, reason),
             Step::Stop => {
-                if self.reports.is_empty()
+                if self.is_unhurt()
                     && let Some((_, at)) = nobody.token
                 {
                     let wait = at.saturating_duration_since(now.mono);
@@ -737,6 +757,8 @@ enum Weight {
     Absent { believed: bool },
     Unbelieved,
 }
+
+mod follow;
 
 #[cfg(test)]
 mod tests;

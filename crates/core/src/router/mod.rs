@@ -10,6 +10,7 @@
 //! | `settle` | what a request did to what is known |
 //! | `chain` | chain ids: checks and quarantine |
 //! | `head` | heads, probes and drift |
+//! | `replace` | other endpoints at run time |
 //! | `explain` | why this endpoint, why now |
 //! | `snapshot` | everything known, to be shown |
 //! | `inflight`, `methods`, `set` | calls under way, method lists, sets of endpoints |
@@ -21,13 +22,14 @@ mod head;
 mod inflight;
 mod methods;
 mod pick;
+mod replace;
 mod settle;
 mod set;
 mod snapshot;
 
 pub use crate::identity::Identity;
-pub use endpoint::{Counters, Profile};
-pub use explain::{Decision, Explanation, Why};
+pub use endpoint::{Counters, MethodCount, Profile};
+pub use explain::{Considered, Decision, Explanation, Why};
 pub use methods::MethodList;
 pub(crate) use pick::{Asked, Nobody, Pick, Purpose, Query, UNREACHABLE};
 pub use set::EndpointSet;
@@ -65,6 +67,10 @@ pub struct Router {
     events: EventQueue,
     decisions: Decisions,
     lists: bool,
+    /// The lowest tier that any endpoint has.
+    base_tier: u8,
+    /// Number of the next endpoint.
+    next_serial: u32,
 }
 
 impl Router {
@@ -83,11 +89,15 @@ impl Router {
             .map(|heads| Heads::new(groups(&profiles), heads));
         let profiles_len = profiles.len();
         let lists = profiles.iter().any(|profile| !profile.methods.is_open());
-        let endpoints = profiles
-            .into_iter()
-            .map(|profile| Endpoint::new(profile, &settings));
+        let base_tier = base_tier(&profiles);
+        let endpoints = (0..)
+            .zip(profiles)
+            .map(|(serial, profile)| Endpoint::new(serial, profile, &settings));
+        let endpoints: Vec<_> = endpoints.collect();
         Self {
-            endpoints: endpoints.collect(),
+            next_serial: u32::try_from(endpoints.len()).unwrap_or(u32::MAX),
+            endpoints,
+            base_tier,
             expected,
             heads,
             selector: Selector::new(profiles_len, settings.select),
@@ -202,6 +212,11 @@ impl Router {
     pub(crate) fn tell_budget(&mut self, wait: Option<Duration>) {
         self.events.push(|| Event::Budget { wait });
     }
+}
+
+fn base_tier(profiles: &[Profile]) -> u8 {
+    let tiers = profiles.iter().map(|profile| profile.tier);
+    tiers.min().unwrap_or(0)
 }
 
 /// The voice of each endpoint: its group's, or its own.

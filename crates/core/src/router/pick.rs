@@ -338,12 +338,15 @@ impl Router {
         now: Now,
     ) -> Result<Eligible, Why> {
         let plan = query.plan;
+        if let Some(known) = self.endpoints.get_mut(endpoint.index()) {
+            known.refresh_check(now.mono);
+        }
         let Some(known) = self.endpoints.get(endpoint.index()) else {
             return Err(Why::NotThis);
         };
         let verified = match known.check.identity() {
             Identity::Quarantined { .. } => return Err(Why::Quarantined),
-            Identity::Verified => true,
+            Identity::Verified => !self.wants_head(endpoint, now),
             Identity::Unchecked => false,
         };
         if plan.only.is_some_and(|only| only != endpoint) {
