@@ -18,6 +18,7 @@ use highwater_core::{
     judge::{of_class, quantity},
     learn::capabilities,
     method::lookup,
+    router::Identity,
 };
 use std::{
     sync::{Arc, Weak},
@@ -70,6 +71,13 @@ pub(crate) async fn send(
         Ok(raw) => judge(raw, &question, node, &meanings),
         Err(error) => judge_failure(error),
     })
+}
+
+/// What is known of an endpoint's chain; `None`: it or its pool is gone.
+pub(crate) fn identity(pool: &Weak<Inner>, node: &Node) -> Option<Identity> {
+    let inner = pool.upgrade()?;
+    let state = inner.lock();
+    Some(state.router.identity(state.place(node)?))
 }
 
 /// Asks for the head and tells the router. An error: why there is none.

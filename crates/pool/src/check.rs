@@ -23,6 +23,7 @@ use highwater_core::{
     classify::{Class, Verdict},
     identity::Check,
     judge::{of_class, quantity},
+    router::Identity,
 };
 use parking_lot::Mutex;
 use std::{
@@ -110,7 +111,7 @@ async fn approach(pool: Weak<Inner>, node: Arc<Node>, timeout: Duration) -> Foun
     if let Some(begun) = chain {
         ask_chain(&pool, &node, begun, timeout).await?;
     }
-    if head {
+    if head && aside::identity(&pool, &node) == Some(Identity::Verified) {
         let left = end.saturating_duration_since(Instant::now());
         let asked = aside::read_head(&pool, &node, left).await;
         // One that does not tell its head may serve all the same.

@@ -7,7 +7,7 @@
 //! next request starts another.
 
 use crate::{
-    aside::{read_capabilities, read_head},
+    aside::{identity, read_capabilities, read_head},
     check::check,
     inner::Inner,
     node::Node,
@@ -17,6 +17,7 @@ use futures_util::{
     future::BoxFuture,
     stream::FuturesUnordered,
 };
+use highwater_core::router::Identity;
 use parking_lot::Mutex;
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -222,15 +223,10 @@ impl Drop for Driver {
 /// One probe: the chain check where one is due, the head, and once in a while what the endpoint
 /// keeps; each within its own time.
 pub(crate) async fn probe(pool: &Weak<Inner>, node: &Arc<Node>, timeout: Duration) {
-    let needs_check = || {
-        let inner = pool.upgrade()?;
-        let state = inner.lock();
-        Some(state.router.needs_check(state.place(node)?))
-    };
-    let Some(needs_check) = needs_check() else {
-        return;
-    };
-    if needs_check && check(pool, node, timeout).await.is_some() {
+    if identity(pool, node) == Some(Identity::Unchecked) {
+        check(pool, node, timeout).await;
+    }
+    if identity(pool, node) != Some(Identity::Verified) {
         return;
     }
     if read_head(pool, node, timeout).await.is_ok() {
