@@ -54,15 +54,13 @@ impl Router {
             .map_or(Holds::Unknown, |heads| heads.holds(endpoint, height, now.mono))
     }
 
-    /// Whether an endpoint is known to be below the head that the pool believes.
+    /// Whether an endpoint is not known to be at the head that the pool believes.
     pub(crate) fn is_below_reference(&self, endpoint: EndpointId, now: Now) -> bool {
         let Some(heads) = &self.heads else {
             return false;
         };
-        match (heads.head(endpoint, now.mono), heads.reference(now.mono)) {
-            (Some(head), Some(reference)) => head < reference,
-            (None, _) | (_, None) => false,
-        }
+        let reference = heads.reference(now.mono);
+        reference.is_some_and(|reference| heads.head(endpoint, now.mono) < Some(reference))
     }
 
     /// When the probe timer is to be looked at again; `None`: not before the next call.
