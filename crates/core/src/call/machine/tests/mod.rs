@@ -2,6 +2,7 @@
 
 mod checks;
 mod failover;
+mod rounds;
 
 use super::*;
 use crate::{
@@ -41,8 +42,8 @@ fn seconds(n: u64) -> Duration {
     Duration::from_secs(n)
 }
 
-/// What a test starts from. Unless it says otherwise: no race, no checks, and endpoints that are
-/// equal are asked in their order.
+/// What a test starts from. Unless it says otherwise: no race, no checks, no probes, and
+/// endpoints that are equal are asked in their order.
 #[derive(Clone)]
 struct Setup {
     settings: Settings,
@@ -65,6 +66,7 @@ impl Setup {
             // Where nothing is measured all sums are equal, and the earlier endpoint has a tie.
             strategy: Strategy::WeightedSum(Weights::default()),
             race: 0,
+            probe: None,
             verify_chain_id: false,
             ..settings
         };
@@ -113,6 +115,11 @@ impl Setup {
     fn checked(mut self) -> Self {
         self.checked = true;
         self.unchecked()
+    }
+
+    /// Heads are probed.
+    fn probed(self) -> Self {
+        self.set(|settings| settings.probe = Some(Default::default()))
     }
 
     fn seed(mut self, seed: u64) -> Self {
