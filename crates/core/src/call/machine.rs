@@ -267,14 +267,14 @@ impl Machine {
         if now.mono >= self.plan.deadline {
             return self.at_deadline(router, now);
         }
+        if let Some(action) = self.tell_begun(now) {
+            return action;
+        }
         while let Some(endpoint) = self.warm.pop() {
             let timeout = self.plan.attempt_timeout;
             if router.may_warm(endpoint, timeout, now) {
                 return Action::Warm { endpoint, timeout };
             }
-        }
-        if let Some(action) = self.tell_begun(now) {
-            return action;
         }
         if let State::Waiting(until, reason) = self.state
             && until <= now.mono

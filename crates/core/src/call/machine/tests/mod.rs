@@ -1,7 +1,9 @@
 //! Tests of the machine and the router together, with a clock that moves only when told.
 
+mod budgets;
 mod checks;
 mod failover;
+mod racing;
 mod rounds;
 
 use super::*;
