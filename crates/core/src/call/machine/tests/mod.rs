@@ -1,10 +1,14 @@
 //! Tests of the machine and the router together, with a clock that moves only when told.
 
+mod absent;
+mod breaker;
 mod budgets;
 mod checks;
 mod failover;
+mod hedging;
 mod racing;
 mod rounds;
+mod tiers;
 
 use super::*;
 use crate::{
@@ -341,6 +345,14 @@ impl Bench {
     fn head(&mut self, endpoint: EndpointId, height: u64) {
         let now = self.now();
         self.router.on_head(endpoint, Source::Probe, height, now);
+    }
+
+    /// Why this endpoint would not be drawn for a call now.
+    fn out(&mut self, endpoint: EndpointId, method: &str, params: &str) -> Option<Why> {
+        let mut plan = self.plan(method);
+        plan.need = Need::of(plan.method, params);
+        let now = self.now();
+        self.router.explain(&plan, now).considered[endpoint.index()].out
     }
 
     fn view(&mut self, endpoint: EndpointId) -> EndpointView {
