@@ -6,6 +6,7 @@ mod budgets;
 mod checks;
 mod failover;
 mod hedging;
+mod laws;
 mod outage;
 mod racing;
 mod rounds;
