@@ -12,15 +12,15 @@
 use crate::{
     Answer, Attempt, CallOptions, Error, Request,
     ask::{Ask, Known},
-    check::{check, warm},
+    check::{check, look, warm},
     inner::{Inner, State, place},
     judge::{Judged, Shown, judge, judge_failure},
     node::Node,
-    upstream::Repeat,
+    upstream::{Repeat, SendError, SendErrorKind},
 };
 use highwater_core::{
     AttemptId, EndpointId,
-    call::{Action, Leftover, Machine, Outcome, Plan, Report, Settled},
+    call::{Action, Delivery, Leftover, Machine, Outcome, Plan, Report, Settled},
     jsonrpc::Params,
     learn::Need,
     method::Racing,
@@ -65,6 +65,11 @@ pub(crate) async fn drive(
                 call.machine.on_check(endpoint, failure.as_ref());
                 call.step(None)
             }
+            Next::Head(node, endpoint, timeout) => {
+                look(&Arc::downgrade(inner), &node, timeout).await;
+                call.machine.on_head(endpoint);
+                call.step(None)
+            }
             Next::Warm(node, timeout) => {
                 warm(&Arc::downgrade(inner), &node, timeout);
                 call.step(None)
@@ -83,6 +88,13 @@ pub(crate) async fn drive(
                     alone_is = Some(attempt);
                 }
                 call.step(None)
+            }
+            Next::Gone(attempt) => {
+                let gone = SendError {
+                    kind: SendErrorKind::Reset,
+                    delivery: Delivery::NotSent,
+                };
+                call.step(Some((attempt, judge_failure(gone))))
             }
             Next::Wait(at) => {
                 let ended = match alone_is.take() {
@@ -104,7 +116,10 @@ pub(crate) async fn drive(
 enum Next {
     Check(Arc<Node>, EndpointId, Duration),
     Warm(Arc<Node>, Duration),
+    Head(Arc<Node>, EndpointId, Duration),
     Send(Arc<Node>, AttemptId, Duration, Known),
+    /// An attempt whose endpoint has left before it was sent.
+    Gone(AttemptId),
     Wait(Instant),
     Finish(Outcome),
 }
@@ -121,7 +136,7 @@ struct Call<'a> {
     beside: bool,
     several: Attempts,
     /// Whom each attempt asked.
-    sent: SmallVec<[Arc<Node>; 2]>,
+    sent: SmallVec<[(AttemptId, Arc<Node>); 2]>,
     kept: SmallVec<[(AttemptId, Shown); 1]>,
     /// What failed before the endpoints were replaced.
     earlier: Vec<Attempt>,
@@ -194,16 +209,24 @@ impl<'a> Call<'a> {
             Action::Check { endpoint, timeout } => {
                 Next::Check(Arc::clone(state.node(endpoint)), endpoint, timeout)
             }
+            Action::Head { endpoint, timeout } => {
+                Next::Head(Arc::clone(state.node(endpoint)), endpoint, timeout)
+            }
             Action::Warm { endpoint, timeout } => {
                 Next::Warm(Arc::clone(state.node(endpoint)), timeout)
             }
+            Action::Send {
+                endpoint: EndpointId::GONE,
+                attempt,
+                ..
+            } => Next::Gone(attempt),
             Action::Send {
                 endpoint,
                 attempt,
                 timeout,
             } => {
                 let node = Arc::clone(state.node(endpoint));
-                self.sent.push(Arc::clone(&node));
+                self.sent.push((attempt, Arc::clone(&node)));
                 let known = Known {
                     head: state.router.reference_head(now),
                     chain: state.router.chain(),
@@ -305,7 +328,8 @@ impl<'a> Call<'a> {
 
     /// Whom an attempt asked.
     fn node(&self, attempt: AttemptId) -> Option<&Arc<Node>> {
-        self.sent.get(usize::from(attempt.0))
+        let mut sent = self.sent.iter();
+        sent.find(|(sent, _)| *sent == attempt).map(|(_, node)| node)
     }
 
     fn attempts(&mut self) -> Vec<Attempt> {

@@ -146,9 +146,6 @@ pub(crate) struct Endpoint {
     pub(super) shy: SmallVec<[(MethodKey, Instant); 2]>,
     /// A check beside the calls was started, and is given until then.
     pub(super) warm_until: Option<Instant>,
-    /// When its last check was begun, and when it was last asked for its head outside the timer.
-    pub(super) check_began: Option<Instant>,
-    pub(super) head_asked: Option<Instant>,
 }
 
 impl Endpoint {
@@ -166,8 +163,6 @@ impl Endpoint {
             counters: Counters::default(),
             shy: SmallVec::new(),
             warm_until: None,
-            check_began: None,
-            head_asked: None,
         }
     }
 
@@ -192,13 +187,6 @@ impl Endpoint {
         self
     }
 
-    /// What has to be asked again before the next call: its chain, after a long ejection.
-    pub(super) fn refresh_check(&mut self, now: Instant) {
-        if self.circuit.take_recheck(now) {
-            self.check.invalidate();
-        }
-    }
-
     /// No connection could be made: whoever answers next may be another node.
     pub(super) fn unreachable(&mut self) {
         self.check.invalidate();
@@ -207,6 +195,11 @@ impl Endpoint {
 
     pub(super) fn window(&mut self, lane: Lane) -> &mut Window {
         &mut self.windows[lane_index(lane)]
+    }
+
+    /// A check beside the calls is under way.
+    pub(super) fn is_warming(&self, now: Instant) -> bool {
+        self.warm_until.is_some_and(|until| now < until)
     }
 
     /// Others are asked first for this method until then.
@@ -220,7 +213,7 @@ impl Endpoint {
         self.shy.push((method, until));
     }
 
-    pub(super) fn is_shunned(&self, method: MethodKey, now: Instant) -> bool {
+    pub(super) fn is_shy(&self, method: MethodKey, now: Instant) -> bool {
         let mut shy = self.shy.iter();
         shy.any(|(known, until)| *known == method && now < *until)
     }

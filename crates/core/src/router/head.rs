@@ -3,7 +3,7 @@
 use super::{Identity, Router, settle::is_unreachable};
 use crate::{
     EndpointId, Now,
-    breaker::{Meaning, MethodKey, Stand},
+    breaker::{Meaning, MethodKey, MethodReason, Stand},
     call::Delivery,
     classify::{Class, Verdict},
     event::Event,
@@ -56,40 +56,19 @@ impl Router {
             .map_or(Holds::Unknown, |heads| heads.holds(endpoint, height, now.mono))
     }
 
-    /// The heads as they are shown; `None` where head checks are off.
-    #[must_use]
-    pub fn heads_view(&self, now: Now) -> Option<HeadsView> {
-        self.heads.as_ref().map(|heads| heads.view(now.mono))
-    }
-
-    /// Whether an endpoint is known to be below the head that the pool believes.
+    /// Whether an endpoint is not known to be at the head that the pool believes.
     pub(crate) fn is_below_reference(&self, endpoint: EndpointId, now: Now) -> bool {
         let Some(heads) = &self.heads else {
             return false;
         };
-        match (heads.head(endpoint, now.mono), heads.reference(now.mono)) {
-            (Some(head), Some(reference)) => head < reference,
-            (None, _) | (_, None) => false,
-        }
+        let reference = heads.reference(now.mono);
+        reference.is_some_and(|reference| heads.head(endpoint, now.mono) < Some(reference))
     }
 
-    /// Whether an endpoint is to be asked for its head before it gets a call: one of a tier that the
-    /// probe timer leaves alone, when calls move there. At most once in the time in which a
-    /// head stays fresh, whatever comes of it.
+    /// The heads as they are shown; `None` where head checks are off.
     #[must_use]
-    pub fn wants_head(&self, endpoint: EndpointId, now: Now) -> bool {
-        let (Some(heads), Some(known)) = (&self.heads, self.endpoints.get(endpoint.index())) else {
-            return false;
-        };
-        if known.profile.tier <= self.base_tier || self.settings.probe.is_none() {
-            return false;
-        }
-        let stale = heads.settings().stale;
-        let asked = known.head_asked;
-        let is_recent = |at: Instant| now.mono.saturating_duration_since(at) < stale;
-        !asked.is_some_and(is_recent)
-            && heads.head(endpoint, now.mono).is_none()
-            && known.profile.methods.allows("eth_blockNumber")
+    pub fn heads_view(&self, now: Now) -> Option<HeadsView> {
+        self.heads.as_ref().map(|heads| heads.view(now.mono))
     }
 
     /// Whether to ask an endpoint for `eth_capabilities`: once, after a reconnect, and again when
@@ -162,12 +141,12 @@ impl Router {
     /// Whom a probe would ask now: not the ejected, not those without the method or without a
     /// token, nobody above the tier in use.
     pub fn probe_targets(&mut self, now: Now) -> SmallVec<[EndpointId; 8]> {
+        self.look(now);
         let key = MethodKey::of("eth_blockNumber");
         let mut targets: SmallVec<[(u8, EndpointId); 8]> = SmallVec::new();
         let mut in_use = None;
         for id in self.ids() {
-            let known = &mut self.endpoints[id.index()];
-            known.refresh_check(now.mono);
+            let known = &self.endpoints[id.index()];
             let usable = !matches!(known.check.identity(), Identity::Quarantined { .. })
                 && match known.circuit.stand(Lane::Light, key, now.mono) {
                     Stand::Closed { .. } | Stand::HalfOpen => true,
@@ -199,7 +178,6 @@ impl Router {
             return;
         };
         known.counters.good(lookup("eth_blockNumber").id);
-        known.head_asked = Some(now.mono);
         known.books.cool();
         let ticket = known.circuit.begin_probe();
         let changes = known.circuit.on_good(&ticket, now.mono);
@@ -220,12 +198,18 @@ impl Router {
             return;
         };
         known.counters.fail(lookup("eth_blockNumber").id, verdict.class);
-        known.head_asked = Some(now.mono);
         if is_unreachable(verdict, Delivery::MaybeSent) {
             known.unreachable();
         }
         if verdict.class == Class::RateLimited {
             known.profile.account.on_rate_limited(now.mono, now.mono);
+        }
+        // A node without the method is left alone and not called ill (lessons P5).
+        if let Some(reason) = MethodReason::of(verdict) {
+            let key = MethodKey::of("eth_blockNumber");
+            let off = known.circuit.method_off(key, reason, now.mono);
+            self.tell_changes(endpoint, off);
+            return;
         }
         if !verdict.counts_against_endpoint {
             return;

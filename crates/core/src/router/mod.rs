@@ -6,7 +6,9 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `endpoint` | what the owner says of an endpoint, and everything learned about it |
-//! | `pick` | who serves the next attempt of a call |
+//! | `standing` | who may serve a call, and who of them may be asked now |
+//! | `pick` | who serves its next attempt |
+//! | `race` | who races for its first answer |
 //! | `settle` | what a request did to what is known |
 //! | `chain` | chain ids: checks and quarantine |
 //! | `head` | heads, probes and drift |
@@ -22,16 +24,21 @@ mod head;
 mod inflight;
 mod methods;
 mod pick;
+mod race;
 mod replace;
-mod settle;
 mod set;
+mod settle;
 mod snapshot;
+mod standing;
 
 pub use crate::identity::Identity;
 pub use endpoint::{Counters, MethodCount, Profile};
+pub(crate) use inflight::Slot;
 pub use explain::{Considered, Decision, Explanation, Why};
 pub use methods::MethodList;
-pub(crate) use pick::{Asked, Nobody, Pick, Purpose, Query, UNREACHABLE};
+pub(crate) use pick::{
+    Asked, Choice, Health, Moment, Nobody, Pick, Purpose, Query, Tiers, UNREACHABLE,
+};
 pub use set::EndpointSet;
 pub use settle::Ticket;
 pub use snapshot::EndpointView;
@@ -41,7 +48,7 @@ use crate::{
     breaker::Stand,
     event::{Event, EventQueue},
     heads::Heads,
-    method::MethodId,
+    method::{Lane, MethodId},
     probe::ProbeClock,
     retry_budget::RetryBudget,
     rng::Rng,
@@ -68,7 +75,7 @@ pub struct Router {
     decisions: Decisions,
     lists: bool,
     /// The lowest tier that any endpoint has.
-    base_tier: u8,
+    lowest_tier: u8,
     /// Number of the next endpoint.
     next_serial: u32,
 }
@@ -89,7 +96,7 @@ impl Router {
             .map(|heads| Heads::new(groups(&profiles), heads));
         let profiles_len = profiles.len();
         let lists = profiles.iter().any(|profile| !profile.methods.is_open());
-        let base_tier = base_tier(&profiles);
+        let lowest_tier = lowest_tier(&profiles);
         let endpoints = (0..)
             .zip(profiles)
             .map(|(serial, profile)| Endpoint::new(serial, profile, &settings));
@@ -97,7 +104,6 @@ impl Router {
         Self {
             next_serial: u32::try_from(endpoints.len()).unwrap_or(u32::MAX),
             endpoints,
-            base_tier,
             expected,
             heads,
             selector: Selector::new(profiles_len, settings.select),
@@ -107,6 +113,7 @@ impl Router {
             events: EventQueue::default(),
             decisions: Decisions::default(),
             lists,
+            lowest_tier,
             settings,
         }
     }
@@ -173,8 +180,8 @@ impl Router {
     }
 
     /// Hedging is off while more than half are ejected.
-    pub(crate) fn may_hedge(&self, now: Now) -> bool {
-        let is_ejected = |e: &&Endpoint| match e.circuit.endpoint_stand(now.mono) {
+    pub(crate) fn may_hedge(&self, lane: Lane, now: Now) -> bool {
+        let is_ejected = |e: &&Endpoint| match e.circuit.lane_stand(lane, now.mono) {
             Stand::Trial | Stand::Open { .. } | Stand::Excluded { .. } => true,
             Stand::Closed { .. } | Stand::HalfOpen | Stand::MethodOff { .. } => false,
         };
@@ -214,7 +221,7 @@ impl Router {
     }
 }
 
-fn base_tier(profiles: &[Profile]) -> u8 {
+fn lowest_tier(profiles: &[Profile]) -> u8 {
     let tiers = profiles.iter().map(|profile| profile.tier);
     tiers.min().unwrap_or(0)
 }

@@ -1,12 +1,13 @@
-//! A call whose pool got other endpoints under way.
+//! A call whose pool got other endpoints under way (L-10).
 
 use super::Machine;
 use crate::{EndpointId, router::EndpointSet};
 
 impl Machine {
     /// The endpoints of the router are others now: `place` says where each of them is, `allowed`
-    /// which of them the method may be sent to. What runs goes on, also at one that is gone. Reports
-    /// name places of before and are to be taken first, with [`Machine::take_reports`].
+    /// which of them the method may be sent to. What runs goes on, also at one that is gone; an
+    /// attempt that is still to be told to the driver then names [`EndpointId::GONE`]. Reports name
+    /// places of before and are to be taken first, with [`Machine::take_reports`].
     pub fn follow(
         &mut self,
         place: impl Fn(EndpointId) -> Option<EndpointId>,
@@ -23,13 +24,22 @@ impl Machine {
             let endpoint = moved(running.ticket.endpoint());
             running.ticket.moved_to(endpoint);
         }
-        for list in [&mut self.racers, &mut self.warm] {
-            list.retain(|endpoint| {
-                *endpoint = moved(*endpoint);
-                *endpoint != EndpointId::GONE
-            });
+        for (endpoint, _) in &mut self.unsent {
+            *endpoint = moved(*endpoint);
         }
-        self.checking = self.checking.map(moved);
+        if let Some(checking) = &mut self.checking {
+            checking.endpoint = moved(checking.endpoint);
+        }
+        if let Some((endpoint, _)) = &mut self.bound {
+            *endpoint = moved(*endpoint);
+        }
+        let stays = |endpoint: &mut EndpointId| {
+            *endpoint = moved(*endpoint);
+            *endpoint != EndpointId::GONE
+        };
+        self.checked.retain(stays);
+        self.looked.retain(stays);
+        self.warm.retain(stays);
         self.last_failed = self.last_failed.and_then(place);
     }
 }
