@@ -437,6 +437,8 @@ impl Machine {
             self.report_check(endpoint, Class::Internal, Some("chain_id"));
             return None;
         }
+        // Not a second time beside the call.
+        self.warm.retain(|warm| *warm != endpoint);
         self.checking = Some(Checking {
             endpoint,
             what,

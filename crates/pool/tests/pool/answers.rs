@@ -147,7 +147,8 @@ async fn a_burst_in_flight_to_a_node_that_dies_loses_nothing() {
 async fn rounds_go_on_until_the_deadline_where_that_is_set() {
     let fakes = [Fake::new(), Fake::new()];
     for fake in &fakes {
-        fake.on("eth_call", Reply::error(-32603, "internal error"));
+        // Not so fast that the retries of a second are spent at once.
+        fake.on("eth_call", Reply::error(-32603, "internal error").after(ms(120)));
     }
     let mut settings = Settings::gateway();
     settings.probe = None;

@@ -2,7 +2,7 @@
 
 use crate::{
     bench::{call, result},
-    fake::{Fake, Reply, builder, pool, s, still, with_profiles},
+    fake::{Fake, Reply, builder, ms, pool, s, still, with_profiles},
 };
 use highwater::{
     Event, Pool, Snapshot,
@@ -126,9 +126,13 @@ fn probing() -> Settings {
 #[tokio::test(start_paused = true)]
 async fn a_stuck_node_that_says_it_is_fine_gets_no_calls_and_has_no_error() {
     let (stuck, moving) = (at(100), at(100));
+    for fake in [&stuck, &moving] {
+        // Slower than an endpoint of which nothing is known, so that both are measured.
+        fake.on("eth_call", Reply::result("\"0x01\"").after(ms(300)));
+    }
     let pool = pool(&[&stuck, &moving], probing());
     call_often(&pool).await;
-    sleep(s(9)).await;
+    sleep(s(4)).await;
     moving.head(110);
     sleep(s(5)).await;
     let before = sent(&[&stuck, &moving]);
