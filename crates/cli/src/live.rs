@@ -1,8 +1,9 @@
 //! What commands that run in real time have in common: a runtime, the signals that end them, and
-//! the words for a port that cannot be had.
+//! the words for an address that cannot be had.
 
-use std::io;
+use std::{io, net::IpAddr};
 use tokio::{
+    net::{TcpListener, TcpStream},
     runtime::{Builder, Runtime},
     signal::unix::{SignalKind, signal},
     sync::watch,
@@ -39,11 +40,27 @@ pub(crate) fn cannot_listen(error: &io::Error) -> String {
     let hint = match error.kind() {
         io::ErrorKind::AddrInUse => "; another process listens there: stop it or use other ports",
         io::ErrorKind::PermissionDenied => "; use ports above 1023 or run with the permission",
-        io::ErrorKind::AddrNotAvailable => {
-            "; this machine has no such address, or its loopback interface is down: `ip link set lo \
-             up` brings it up"
-        }
+        io::ErrorKind::AddrNotAvailable => "; this machine has no such address",
         _ => "",
     };
     format!("cannot listen on {error}{hint}")
+}
+
+/// Whether this machine can talk to itself. Where its loopback interface is down a port opens all
+/// the same, and nobody can reach it.
+pub(crate) async fn loopback_is_up(ip: IpAddr) -> Result<(), String> {
+    if !ip.is_loopback() {
+        return Ok(());
+    }
+    let itself = async {
+        let listener = TcpListener::bind((ip, 0)).await?;
+        TcpStream::connect(listener.local_addr()?).await
+    };
+    match itself.await {
+        Ok(_) => Ok(()),
+        Err(error) => Err(format!(
+            "this machine cannot reach itself at {ip}: {error}; is the loopback interface down? \
+             `ip link set lo up` brings it up"
+        )),
+    }
 }

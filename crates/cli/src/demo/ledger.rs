@@ -262,6 +262,6 @@ mod tests {
         }
         assert_eq!(ledger.took(0), [1_000, 2_000, 3_000]);
         assert_eq!(ledger.took(1), [1_000, 2_000]);
-        assert_eq!(ledger.took(9), []);
+        assert!(ledger.took(9).is_empty());
     }
 }

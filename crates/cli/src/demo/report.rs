@@ -92,6 +92,17 @@ pub(super) fn table(scenario: &Scenario, ledger: &Ledger) -> String {
     text
 }
 
+/// The last line of a demo that went well.
+pub(super) fn closing(sums: Sums) -> String {
+    match (sums.hidden, sums.shown) {
+        (hidden, 0) => format!("{hidden} faults, and no caller noticed one"),
+        (hidden, shown) => format!(
+            "{} faults, {hidden} of which no caller noticed",
+            hidden + shown
+        ),
+    }
+}
+
 fn row(name: &str, account: &Account) -> String {
     let kinds = account.kinds.iter();
     let kinds: Vec<String> = kinds
@@ -113,7 +124,7 @@ fn row(name: &str, account: &Account) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::ledger::{Ledger, Sums};
-    use super::{Shortfall, second, table};
+    use super::{Shortfall, closing, second, table};
     use highwater_lab::scenario::Scenario;
     use highwater_lab::sockets::{Dealt, Fate, Question, Sample};
     use std::time::Duration;
@@ -182,6 +193,22 @@ mod tests {
   1 calls failed: HTTP 500
 ";
         assert_eq!(table(&scenario, &ledger()), expected);
+    }
+
+    // B-1
+    #[test]
+    fn the_closing_line_counts_what_was_noticed() {
+        let sums = |hidden, shown| Sums {
+            calls: 9_000,
+            right: 8_999,
+            hidden,
+            shown,
+        };
+        assert_eq!(closing(sums(7, 0)), "7 faults, and no caller noticed one");
+        assert_eq!(
+            closing(sums(7, 2)),
+            "9 faults, 7 of which no caller noticed"
+        );
     }
 
     // B-1

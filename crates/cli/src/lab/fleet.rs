@@ -16,6 +16,9 @@ pub(super) async fn run(
     as_json: bool,
 ) -> Result<(), Refused> {
     let mut stopped = live::until_stopped().map_err(Refused::System)?;
+    live::loopback_is_up(listen.ip())
+        .await
+        .map_err(Refused::System)?;
     let fleet = sockets::serve(scenario, listen)
         .await
         .map_err(|error| Refused::System(live::cannot_listen(&error)))?;

@@ -139,7 +139,7 @@ impl fmt::Display for What {
     }
 }
 
-/// What, to which requests, and when: `page 503, 30%, 6s to 9s every 10s`.
+/// What, to which requests, and when: `page 503, 30 %, 6s to 9s every 10s`.
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.what)?;
@@ -173,7 +173,7 @@ impl fmt::Display for Latency {
     }
 }
 
-/// Answer time and faults: `about 30ms; rate-limit 40/s; reset, 10%`.
+/// Answer time and faults: `about 30ms; rate-limit 40/s; reset, 10 %`.
 impl fmt::Display for Profile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.latency)?;
@@ -188,7 +188,7 @@ struct Percent(f64);
 
 impl fmt::Display for Percent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}%", (self.0 * 1_000.0).round() / 10.0)
+        write!(f, "{} %", (self.0 * 1_000.0).round() / 10.0)
     }
 }
 
@@ -209,11 +209,11 @@ mod tests {
             ("latency = { median = '30ms', sigma = 0.4 }", "about 30ms"),
             (
                 "latency = { fast = '80ms', slow = '1500ms', slow_share = 0.02 }",
-                "80ms, 2% 1.5s",
+                "80ms, 2 % 1.5s",
             ),
             (
                 "faults = [{ kind = 'rate-limit', rate = 40 }, { kind = 'reset', share = 0.125 }]",
-                "20ms; rate-limit 40/s; reset, 12.5%",
+                "20ms; rate-limit 40/s; reset, 12.5 %",
             ),
             (
                 "faults = [{ kind = 'html', status = 502, from = '1s', until = '2s', every = '4s' }]",
