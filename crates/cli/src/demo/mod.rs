@@ -273,7 +273,8 @@ fn verdict(sums: Sums, cut_short: bool) -> (Exit, String) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Exit, Sums, verdict};
+    use super::{Exit, Scenario, Sums, under_way, verdict};
+    use std::time::Duration;
 
     // B-1
     #[test]
@@ -287,5 +288,18 @@ mod tests {
         assert_eq!(verdict(sums(0), false).0.code(), 1);
         assert_eq!(verdict(sums(1), false).0, Exit::Ok);
         assert_eq!(verdict(sums(0), true).0, Exit::Ok);
+    }
+
+    // B-1
+    #[test]
+    fn a_line_names_the_outages_of_its_second() {
+        let text = "name = 't'\nduration = '9s'\n[[nodes]]\nname = 'a'\nfaults = [
+            { kind = 'reset', share = 0.1 },
+            { kind = 'hang', from = '3s', until = '4s', every = '8s' },
+        ]";
+        let scenario = Scenario::parse(text, None).unwrap();
+        let line = |second| under_way(&scenario, Duration::from_secs(second));
+        assert_eq!([line(3), line(4), line(5)], ["", "a: hang", ""]);
+        assert_eq!(line(12), "a: hang");
     }
 }

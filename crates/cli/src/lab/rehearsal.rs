@@ -33,7 +33,9 @@ impl Between {
     const fn text(self) -> &'static str {
         match self {
             Self::Nothing => "each client at a node of its own",
-            Self::List => "the nodes in this order, the next one where there is no answer with status 200 in time",
+            Self::List => {
+                "the nodes in this order, the next one where there is no answer with status 200 in time"
+            }
         }
     }
 
