@@ -6,9 +6,9 @@
 
 use std::{
     fmt::Write as _,
-    io::{self, BufRead, BufReader, Read},
+    io::{self, BufRead, BufReader, Read, Write as _},
     path::Path,
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{Child, ChildStdin, Command, ExitStatus, Stdio},
     sync::{
         Arc, LazyLock, Mutex,
         mpsc::{self, Receiver, RecvTimeoutError, Sender},
@@ -21,11 +21,15 @@ use std::{
 /// reached when something is broken.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// How many lines of standard output a message holds.
+const LAST_LINES: usize = 20;
+
 /// A running (or ended) child.
 #[derive(Debug)]
 pub struct Process {
     name: String,
     child: Child,
+    stdin: Option<ChildStdin>,
     lines: Receiver<String>,
     said: Vec<String>,
     stderr: Arc<Mutex<String>>,
@@ -39,20 +43,31 @@ impl Process {
     /// When it cannot be started.
     #[must_use]
     pub fn start(program: &Path, args: &[&str]) -> Self {
+        let mut command = bound_to_this_process(program);
+        command.args(args).stdin(Stdio::null());
+        Self::run(program, command)
+    }
+
+    /// Starts `program` with `args`, with nothing in its environment but `env`; it will be told
+    /// lines with [`tell`](Self::tell).
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    #[must_use]
+    pub fn start_conversation(program: &Path, args: &[&str], env: &[(&str, &str)]) -> Self {
+        let mut command = bound_to_this_process(program);
+        command.args(args).stdin(Stdio::piped());
+        command.env_clear().envs(env.iter().copied());
+        Self::run(program, command)
+    }
+
+    fn run(program: &Path, mut command: Command) -> Self {
         let name = program
             .file_name()
             .unwrap_or(program.as_os_str())
             .to_string_lossy()
             .into_owned();
-        let mut command = Command::new("setpriv");
-        command
-            .args(["--pdeathsig", "KILL"])
-            .arg(program)
-            .args(args);
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = spawn(command).unwrap_or_else(|error| {
             panic!("cannot start {} by setpriv: {error}", program.display())
         });
@@ -61,6 +76,7 @@ impl Process {
         let text = Arc::new(Mutex::new(String::new()));
         Self {
             name,
+            stdin: child.stdin.take(),
             child,
             lines: read_lines(stdout),
             said: Vec::new(),
@@ -97,6 +113,24 @@ impl Process {
                     )
                 }
             }
+        }
+    }
+
+    /// Writes one line to its standard input.
+    ///
+    /// # Panics
+    /// When it does not take the line; the message holds what it said.
+    pub fn tell(&mut self, line: &str) {
+        let told = match &mut self.stdin {
+            Some(stdin) => stdin.write_all(format!("{line}\n").as_bytes()),
+            None => Err(io::Error::other("its standard input is closed")),
+        };
+        if let Err(error) = told {
+            panic!(
+                "{} cannot be told {line}: {error}; {}",
+                self.name,
+                self.words()
+            );
         }
     }
 
@@ -186,9 +220,10 @@ impl Process {
     }
 
     fn words(&self) -> String {
+        let last = &self.said[self.said.len().saturating_sub(LAST_LINES)..];
         let mut text = String::new();
         // Writing to a String cannot fail.
-        let _ = write!(text, "stdout: {:?}; stderr: {}", self.said, self.stderr());
+        let _ = write!(text, "stdout: {last:?}; stderr: {}", self.stderr());
         text
     }
 }
@@ -197,6 +232,13 @@ impl Drop for Process {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// A command that starts `program`, with its life tied to that of the thread that runs it.
+fn bound_to_this_process(program: &Path) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL"]).arg(program);
+    command
 }
 
 type Order = (Command, Sender<io::Result<Child>>);
@@ -263,6 +305,17 @@ mod tests {
         assert_eq!(process.wait().code(), Some(3));
         assert_eq!(process.final_stderr(), "e\n");
         assert_eq!(process.said(), ["a", "on x"]);
+    }
+
+    #[test]
+    fn a_conversation_goes_on_until_the_child_ends_and_has_only_the_given_environment() {
+        let path = Path::new("/bin/sh");
+        let script = "while read x; do echo \"got $x $GIVEN $HOME\"; done";
+        let mut process = Process::start_conversation(path, &["-c", script], &[("GIVEN", "y")]);
+        for word in ["a", "b"] {
+            process.tell(word);
+            assert_eq!(process.wait_for_line("got "), format!("{word} y "));
+        }
     }
 
     #[test]
