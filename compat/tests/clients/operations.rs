@@ -157,26 +157,6 @@ fn the_keys_of_the_nodes_are_nobodys(library: Library) {
     assert_eq!(world.chain.pending(), 0);
 }
 
-/// A test of each library for each operation.
-macro_rules! with_each_library {
-    ($($operation:ident)*) => {
-        with_each_library!(@ viem Viem $($operation)*);
-        with_each_library!(@ ethers Ethers $($operation)*);
-        with_each_library!(@ web3_py Web3Py $($operation)*);
-    };
-    (@ $module:ident $library:ident $($operation:ident)*) => {
-        mod $module {
-            use highwater_compat::Library;
-            $(
-                #[test]
-                fn $operation() {
-                    super::$operation(Library::$library);
-                }
-            )*
-        }
-    };
-}
-
 with_each_library! {
     // G-1
     reads_the_chain
