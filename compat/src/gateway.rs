@@ -56,16 +56,16 @@ impl Gateway {
     }
 
     /// The same with a chain for each name, id and endpoints; each is served at the path of its
-    /// name.
+    /// name, and a lone one at `/` too.
     ///
     /// # Panics
     /// When it does not say that it serves.
     #[must_use]
-    pub fn chains(chains: &[(String, u64, Vec<String>)]) -> Self {
+    pub fn chains(chains: &[(String, u64, Vec<String>)], server: &str) -> Self {
         let sections = chains
             .iter()
             .map(|(name, id, urls)| section(name, &format!("id = {id}\n"), urls));
-        Self::from_text(&(settings("") + &sections.collect::<String>()))
+        Self::from_text(&(settings(server) + &sections.collect::<String>()))
     }
 
     fn from_text(text: &str) -> Self {

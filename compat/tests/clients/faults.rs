@@ -69,7 +69,7 @@ impl Lab {
                 (chain.fault.name.to_owned(), chain.id, urls)
             })
             .collect();
-        let gateway = Gateway::chains(&configured);
+        let gateway = Gateway::chains(&configured, "");
         Self {
             library,
             client: Client::start(library),
