@@ -111,14 +111,21 @@ impl Client {
         self.tell(&json!({"op": "reads", "questions": questions, "lanes": lanes}));
     }
 
-    /// Waits for the next read; they come in the order in which they end.
+    /// Takes the reads that have ended already, and waits for `more`, which end from now on.
     ///
     /// # Panics
     /// As [`ask`](Self::ask).
-    pub fn read(&mut self) -> Read {
-        let line = self.line();
-        self.read_of(line)
-            .unwrap_or_else(|line| panic!("{line} is no read"))
+    #[must_use]
+    pub fn reads(&mut self, more: usize) -> Vec<Read> {
+        let mut lines: Vec<Value> = self
+            .process
+            .ready_lines()
+            .iter()
+            .map(|line| parsed(line))
+            .collect();
+        lines.extend((0..more).map(|_| self.line()));
+        let read = |line| Read::of(line).unwrap_or_else(|line| panic!("{line} is no read"));
+        lines.into_iter().map(read).collect()
     }
 
     /// Ends the reads; gives those that nobody waited for.
@@ -131,27 +138,33 @@ impl Client {
         let mut rest = Vec::new();
         loop {
             let line = self.line();
-            match self.read_of(line) {
+            match Read::of(line) {
                 Ok(read) => rest.push(read),
                 Err(_) => return rest,
             }
         }
     }
 
-    fn read_of(&self, line: Value) -> Result<Read, Value> {
+    fn line(&mut self) -> Value {
+        parsed(&self.process.wait_for_line(""))
+    }
+}
+
+impl Read {
+    /// Gives the line back when it is not about a read.
+    fn of(line: Value) -> Result<Self, Value> {
         match line["question"].as_u64().map(usize::try_from) {
-            Some(Ok(question)) => Ok(Read {
+            Some(Ok(question)) => Ok(Self {
                 question,
                 outcome: outcome(line),
             }),
             Some(Err(_)) | None => Err(line),
         }
     }
+}
 
-    fn line(&mut self) -> Value {
-        let line = self.process.wait_for_line("");
-        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line:?}: {error}"))
-    }
+fn parsed(line: &str) -> Value {
+    serde_json::from_str(line).unwrap_or_else(|error| panic!("{line:?}: {error}"))
 }
 
 /// With no settings of whoever runs the tests; what finds programs and shared libraries stays.

@@ -26,7 +26,7 @@ pub use address::fresh_address;
 pub use anvil::{ACCOUNT, Anvil, CHAIN_ID, KEY, SECOND_ACCOUNT, SECOND_KEY};
 pub use cast::Cast;
 pub use cell::{CELL_CREATION, CELL_REASON, CELL_RUNTIME, CHANGED_TOPIC, FAIL, GET, SET};
-pub use chain::Chain;
+pub use chain::{Chain, Disk};
 pub use client::{Client, Library, Read, Shown};
 pub use gateway::{Exit, Gateway};
 pub use held::Held;

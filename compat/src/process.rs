@@ -6,6 +6,7 @@
 
 use std::{
     fmt::Write as _,
+    fs,
     io::{self, BufRead, BufReader, Read, Write as _},
     path::Path,
     process::{Child, ChildStdin, Command, ExitStatus, Stdio},
@@ -20,6 +21,9 @@ use std::{
 /// How long a child may take to say a line or to end before the test fails. Generous: it is only
 /// reached when something is broken.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Its number on Linux.
+const SIGTERM: u32 = 15;
 
 /// How many lines of standard output a message holds.
 const LAST_LINES: usize = 20;
@@ -116,6 +120,14 @@ impl Process {
         }
     }
 
+    /// The lines of standard output that are there already and were not waited for.
+    #[must_use]
+    pub fn ready_lines(&mut self) -> Vec<String> {
+        let lines: Vec<String> = self.lines.try_iter().collect();
+        self.said.extend(lines.iter().cloned());
+        lines
+    }
+
     /// Writes one line to its standard input.
     ///
     /// # Panics
@@ -140,6 +152,31 @@ impl Process {
     /// When the signal cannot be sent.
     pub fn terminate(&self) {
         self.signal("TERM");
+    }
+
+    /// Waits until SIGTERM is handled and no longer just ends it, which a program arranges at some
+    /// time after its start.
+    ///
+    /// # Panics
+    /// When it does not get there.
+    pub fn wait_until_it_handles_sigterm(&self) {
+        let status = format!("/proc/{}/status", self.child.id());
+        let until = Instant::now() + PATIENCE;
+        let handled = || {
+            let text = fs::read_to_string(&status).unwrap_or_default();
+            let caught = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+            let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+            caught.is_some_and(|mask| mask & (1 << (SIGTERM - 1)) != 0)
+        };
+        while !handled() {
+            assert!(
+                Instant::now() < until,
+                "{} handles no SIGTERM; {}",
+                self.name,
+                self.words()
+            );
+            thread::yield_now();
+        }
     }
 
     /// Sends a signal by name.
@@ -329,15 +366,12 @@ mod tests {
         let mut process = thread::spawn(|| {
             Process::start(
                 Path::new("/bin/sh"),
-                &[
-                    "-c",
-                    "trap 'exit 9' TERM; echo up; read x; while :; do :; done",
-                ],
+                &["-c", "trap 'exit 9' TERM; read x; while :; do :; done"],
             )
         })
         .join()
         .unwrap();
-        process.wait_for_line("up");
+        process.wait_until_it_handles_sigterm();
         process.terminate();
         assert_eq!(process.wait().code(), Some(9));
     }

@@ -21,5 +21,6 @@ macro_rules! with_each_library {
 
 mod fault;
 mod faults;
+mod kill;
 mod operations;
 mod world;
