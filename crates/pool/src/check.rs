@@ -93,6 +93,56 @@ pub(crate) fn warm(inner: &Arc<Inner>, endpoint: EndpointId, timeout: Duration) 
     tokio::spawn(async move { check(&inner, endpoint, timeout).await });
 }
 
+/// Asks an endpoint for its head and tells the router, unless it has no token for that.
+///
+/// Cancellation: dropping the future ends the request.
+pub(crate) async fn head(inner: &Arc<Inner>, endpoint: EndpointId, timeout: Duration) {
+    let row = lookup("eth_blockNumber");
+    if !inner.router.lock().begin_aside(endpoint, row, inner.now()) {
+        return;
+    }
+    let node = inner.node(endpoint);
+    let question = Ask::new(
+        inner.next_id(),
+        row,
+        "eth_blockNumber",
+        Params::Array("[]"),
+        None,
+    );
+    let sent = node
+        .wired
+        .send(question.message(), timeout, Repeat::Elsewhere);
+    let judged = match sent.await {
+        Ok(raw) => judge(raw, &question, node, &inner.meanings),
+        Err(error) => judge_failure(error),
+    };
+    let (verdict, failed) = match judged.settled {
+        Settled::Result {
+            head: Some((_, height)),
+            ..
+        } => {
+            let now = inner.now();
+            let mut router = inner.router.lock();
+            router.on_probe(endpoint, height, now);
+            inner.tell(router);
+            return;
+        }
+        Settled::Result { head: None, .. } => {
+            let verdict = of_class(Class::MalformedEnvelope, Some("head"));
+            let failed = meaning(&verdict);
+            (verdict, failed)
+        }
+        Settled::Terminal { verdict, meaning }
+        | Settled::Failed {
+            verdict, meaning, ..
+        } => (verdict, meaning),
+    };
+    let now = inner.now();
+    let mut router = inner.router.lock();
+    router.on_probe_failed(endpoint, &verdict, failed, timeout, now);
+    inner.tell(router);
+}
+
 /// One check from its token to what the router makes of it.
 async fn ask(inner: Arc<Inner>, endpoint: EndpointId, timeout: Duration) -> Found {
     let begun = inner.router.lock().begin_check(endpoint, inner.now());

@@ -11,7 +11,7 @@
 use crate::{
     Answer, Attempt, CallOptions, Error, Request,
     ask::Ask,
-    check::{check, warm},
+    check::{check, head, warm},
     judge::{Judged, Shown, judge, judge_failure},
     pool::Inner,
     upstream::Repeat,
@@ -75,11 +75,15 @@ pub(crate) async fn drive(
     let mut alone = pin!(None);
     let mut alone_is = None;
     loop {
-        let (action, head) = call.poll();
+        let (action, reference) = call.poll();
         match action {
             Action::Check { endpoint, timeout } => {
                 let failure = check(inner, endpoint, timeout).await;
                 call.machine.on_check(endpoint, failure.as_ref());
+            }
+            Action::Head { endpoint, timeout } => {
+                head(inner, endpoint, timeout).await;
+                call.machine.on_head(endpoint);
             }
             Action::Warm { endpoint, timeout } => warm(inner, endpoint, timeout),
             Action::Send {
@@ -92,7 +96,7 @@ pub(crate) async fn drive(
                 } else {
                     Repeat::Never
                 };
-                let sent = send(inner, endpoint, ask.at_head(head), timeout, repeat);
+                let sent = send(inner, endpoint, ask.at_head(reference), timeout, repeat);
                 if detachable {
                     call.several.push((attempt, endpoint, Box::pin(sent)));
                 } else {

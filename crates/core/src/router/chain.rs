@@ -4,7 +4,7 @@ use super::{Identity, Router};
 use crate::{
     ChainId, EndpointId, Now,
     breaker::Meaning,
-    classify::Verdict,
+    classify::{Class, Verdict},
     event::Event,
     identity::Check,
     method::lookup,
@@ -70,6 +70,9 @@ impl Router {
             return;
         };
         known.counters.fail(verdict.class);
+        if verdict.class == Class::RateLimited {
+            known.profile.account.on_rate_limited(now.mono, now.mono);
+        }
         self.on_aside_failed(endpoint, meaning, now);
     }
 
@@ -86,7 +89,7 @@ impl Router {
         let Some(known) = self.endpoints.get_mut(endpoint.index()) else {
             return false;
         };
-        if !needs || known.warm_until.is_some_and(|until| now.mono < until) {
+        if !needs || known.is_warming(now.mono) {
             return false;
         }
         known.warm_until = now.mono.checked_add(timeout);

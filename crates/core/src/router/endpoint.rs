@@ -127,6 +127,11 @@ impl Endpoint {
         &mut self.windows[lane_index(lane)]
     }
 
+    /// A check beside the calls is under way.
+    pub(super) fn is_warming(&self, now: Instant) -> bool {
+        self.warm_until.is_some_and(|until| now < until)
+    }
+
     /// Others are asked first for this method until then.
     pub(super) fn shun(&mut self, method: MethodKey, until: Instant, now: Instant) {
         const MOST: usize = 16;
@@ -138,7 +143,7 @@ impl Endpoint {
         self.shy.push((method, until));
     }
 
-    pub(super) fn is_shunned(&self, method: MethodKey, now: Instant) -> bool {
+    pub(super) fn is_shy(&self, method: MethodKey, now: Instant) -> bool {
         let mut shy = self.shy.iter();
         shy.any(|(known, until)| *known == method && now < *until)
     }

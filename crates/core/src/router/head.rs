@@ -3,7 +3,7 @@
 use super::{Identity, Router};
 use crate::{
     EndpointId, Now,
-    breaker::{Meaning, MethodKey, Stand},
+    breaker::{Meaning, MethodKey, MethodReason, Stand},
     classify::{Class, Verdict},
     event::Event,
     heads::{Holds, Source},
@@ -54,15 +54,13 @@ impl Router {
             .map_or(Holds::Unknown, |heads| heads.holds(endpoint, height, now.mono))
     }
 
-    /// Whether an endpoint is known to be below the head that the pool believes.
+    /// Whether an endpoint is not known to be at the head that the pool believes.
     pub(crate) fn is_below_reference(&self, endpoint: EndpointId, now: Now) -> bool {
         let Some(heads) = &self.heads else {
             return false;
         };
-        match (heads.head(endpoint, now.mono), heads.reference(now.mono)) {
-            (Some(head), Some(reference)) => head < reference,
-            (None, _) | (_, None) => false,
-        }
+        let reference = heads.reference(now.mono);
+        reference.is_some_and(|reference| heads.head(endpoint, now.mono) < Some(reference))
     }
 
     /// When the probe timer is to be looked at again; `None`: not before the next call.
@@ -94,6 +92,7 @@ impl Router {
     /// Whom a probe would ask now: not the ejected, not those without the method or without a
     /// token, nobody above the tier in use.
     pub fn probe_targets(&mut self, now: Now) -> SmallVec<[EndpointId; 8]> {
+        self.look(now);
         let key = MethodKey::of("eth_blockNumber");
         let mut targets: SmallVec<[(u8, EndpointId); 8]> = SmallVec::new();
         let mut in_use = None;
@@ -152,6 +151,13 @@ impl Router {
         known.counters.fail(verdict.class);
         if verdict.class == Class::RateLimited {
             known.profile.account.on_rate_limited(now.mono, now.mono);
+        }
+        // A node without the method is left alone and not called ill (lessons P5).
+        if let Some(reason) = MethodReason::of(verdict) {
+            let key = MethodKey::of("eth_blockNumber");
+            let off = known.circuit.method_off(key, reason, now.mono);
+            self.tell_changes(endpoint, off);
+            return;
         }
         if !verdict.counts_against_endpoint {
             return;

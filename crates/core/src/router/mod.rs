@@ -6,7 +6,9 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `endpoint` | what the owner says of an endpoint, and everything learned about it |
-//! | `pick` | who serves the next attempt of a call |
+//! | `standing` | who may serve a call, and who of them may be asked now |
+//! | `pick` | who serves its next attempt |
+//! | `race` | who races for its first answer |
 //! | `settle` | what a request did to what is known |
 //! | `chain` | chain ids: checks and quarantine |
 //! | `head` | heads, probes and drift |
@@ -21,15 +23,20 @@ mod head;
 mod inflight;
 mod methods;
 mod pick;
-mod settle;
+mod race;
 mod set;
+mod settle;
 mod snapshot;
+mod standing;
 
 pub use crate::identity::Identity;
 pub use endpoint::{Counters, Profile};
-pub use explain::{Decision, Explanation, Why};
+pub(crate) use inflight::Slot;
+pub use explain::{Considered, Decision, Explanation, Why};
 pub use methods::MethodList;
-pub(crate) use pick::{Asked, Nobody, Pick, Purpose, Query, UNREACHABLE};
+pub(crate) use pick::{
+    Asked, Choice, Moment, Nobody, Pick, Purpose, Query, Tiers, UNREACHABLE,
+};
 pub use set::EndpointSet;
 pub use settle::Ticket;
 pub use snapshot::EndpointView;
@@ -39,7 +46,7 @@ use crate::{
     breaker::Stand,
     event::{Event, EventQueue},
     heads::Heads,
-    method::MethodId,
+    method::{Lane, MethodId},
     probe::ProbeClock,
     retry_budget::RetryBudget,
     rng::Rng,
@@ -65,6 +72,7 @@ pub struct Router {
     events: EventQueue,
     decisions: Decisions,
     lists: bool,
+    lowest_tier: u8,
 }
 
 impl Router {
@@ -83,6 +91,7 @@ impl Router {
             .map(|heads| Heads::new(groups(&profiles), heads));
         let profiles_len = profiles.len();
         let lists = profiles.iter().any(|profile| !profile.methods.is_open());
+        let lowest_tier = profiles.iter().map(|p| p.tier).min().unwrap_or(0);
         let endpoints = profiles
             .into_iter()
             .map(|profile| Endpoint::new(profile, &settings));
@@ -97,6 +106,7 @@ impl Router {
             events: EventQueue::default(),
             decisions: Decisions::default(),
             lists,
+            lowest_tier,
             settings,
         }
     }
@@ -163,8 +173,8 @@ impl Router {
     }
 
     /// Hedging is off while more than half are ejected.
-    pub(crate) fn may_hedge(&self, now: Now) -> bool {
-        let is_ejected = |e: &&Endpoint| match e.circuit.endpoint_stand(now.mono) {
+    pub(crate) fn may_hedge(&self, lane: Lane, now: Now) -> bool {
+        let is_ejected = |e: &&Endpoint| match e.circuit.lane_stand(lane, now.mono) {
             Stand::Trial | Stand::Open { .. } | Stand::Excluded { .. } => true,
             Stand::Closed { .. } | Stand::HalfOpen | Stand::MethodOff { .. } => false,
         };

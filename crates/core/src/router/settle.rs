@@ -10,6 +10,7 @@ use crate::{
     call::{Content, Plan, Settled},
     classify::{Class, Verdict},
     event::{Event, RequestEnd},
+    heads::Holds,
     learn::{Need, Size},
     method::Descriptor,
 };
@@ -90,6 +91,24 @@ impl Router {
         })
     }
 
+    /// A call waits for this endpoint's check and will ask it then: it counts as busy for it.
+    pub(crate) fn bind(
+        &mut self,
+        endpoint: EndpointId,
+        timeout: Duration,
+        now: Now,
+    ) -> Option<Slot> {
+        let known = self.endpoints.get_mut(endpoint.index())?;
+        Some(known.in_flight.start(now.mono, timeout))
+    }
+
+    /// The wait is over.
+    pub(crate) fn unbind(&mut self, endpoint: EndpointId, slot: Slot) {
+        if let Some(known) = self.endpoints.get_mut(endpoint.index()) {
+            known.in_flight.finish(slot);
+        }
+    }
+
     /// Spends a token for a request that belongs to no call: a chain check or a probe, which skip
     /// spent endpoints.
     pub fn begin_aside(&mut self, endpoint: EndpointId, row: &Descriptor, now: Now) -> bool {
@@ -162,20 +181,29 @@ impl Router {
     }
 
     fn on_result(&mut self, ticket: &Ticket, content: Content, took: Duration, now: Now) {
-        let (row, at) = (ticket.row, now.mono);
+        let (row, at, need) = (ticket.row, now.mono, &ticket.need);
+        let reached = match need.height {
+            Some(height) => self.holds(ticket.endpoint, height, now),
+            None => Holds::Unknown,
+        };
         let known = &mut self.endpoints[ticket.endpoint.index()];
         known.counters.good += 1;
         known.recent.ok(at);
-        if content == Content::Null {
+        if content == Content::Null && row.null_is_absent() {
             // Some nodes wait before they say null; that is no latency of theirs (semantics H38).
             known.books.record_error_free(row.id);
+            if let (Some(kind), Some(height), Holds::Yes) = (need.kind, need.height, reached) {
+                known.learned.on_absent(kind, height, at);
+            }
         } else {
             let ms = took.as_secs_f64() * 1e3;
             known.books.record_success(row.id, ms);
             known.window(row.lane).success(ms, at);
         }
-        if content != Content::Null && content != Content::EmptyList {
-            accept(known, &ticket.need, at);
+        // What it says of a block that it has not reached is not about that block.
+        let says_something = content != Content::Null && content != Content::EmptyList;
+        if says_something && reached != Holds::No {
+            accept(known, need, at);
         }
         let changes = known.circuit.on_good(&ticket.circuit, at);
         self.tell_changes(ticket.endpoint, changes);
@@ -213,7 +241,7 @@ impl Router {
         }
         self.tell_changes(ticket.endpoint, off);
         self.on_meaning(ticket, meaning, now);
-        if verdict.class == Class::Behind
+        if matches!(verdict.class, Class::Behind | Class::Syncing)
             && let (Some(heads), Some(height)) = (&mut self.heads, ticket.need.height)
         {
             heads.on_behind(ticket.endpoint, height, at);
@@ -252,7 +280,7 @@ impl Router {
     }
 }
 
-/// It named no block: for a while others are asked first.
+/// For a while others are asked first for this method.
 fn shun(known: &mut super::Endpoint, method: MethodKey, now: Instant) {
     if let Some(until) = now.checked_add(SHUNNED) {
         known.shun(method, until, now);
@@ -266,6 +294,9 @@ fn accept(known: &mut super::Endpoint, need: &Need, now: Instant) {
     }
     if let Some(span) = need.span {
         known.learned.on_accepted(Size::LogRange, span, now);
+    }
+    if let Some(tag) = need.tag {
+        known.learned.on_tag_resolved(tag, now);
     }
 }
 
@@ -288,9 +319,18 @@ fn teach(
             }
         }
         // Its index is still being built, say.
-        Class::Behind if need.height.is_none() => shun(known, ticket.key, now),
+        Class::Behind | Class::Syncing if need.height.is_none() => shun(known, ticket.key, now),
         Class::RangeLimit => known.learned.on_range_refused(need.span, verdict, now),
         Class::WrongChain => known.check.invalidate(),
+        // The method is fine; a spelling of its block is not. Without another endpoint it is asked
+        // all the same.
+        Class::MethodUnsupported if is_about_a_parameter(verdict) => {
+            match (verdict.subclass, need.tag) {
+                (Some("block_tag"), Some(tag)) => known.learned.on_tag_refused(tag, now),
+                _ => shun(known, ticket.key, now),
+            }
+            return None;
+        }
         Class::ExecutionRevert
         | Class::MethodUnsupported
         | Class::MethodBlocked
@@ -316,4 +356,9 @@ fn teach(
     }
     let reason = MethodReason::of(verdict)?;
     known.circuit.method_off(ticket.key, reason, now)
+}
+
+/// An unknown tag or form of a parameter, not an unknown method.
+fn is_about_a_parameter(verdict: &Verdict) -> bool {
+    matches!(verdict.subclass, Some("block_tag" | "param_form"))
 }
