@@ -283,6 +283,26 @@ transaction was rejected|invalid tx",
     .need(Facts::SEND),
 ];
 
+/// What a node says when it could not pass a transaction on (semantics §5.1). Verdicts that it quotes
+/// were found before; any other reason that it quotes is about one of its targets, and another of
+/// them may have taken the transaction.
+pub(super) const FORWARDED: &[Rule] = &[
+    // Nitro's own words before it looks at the transaction: a proof that it was not taken.
+    Rule::text(
+        Overloaded,
+        &["sequencer temporarily not available|currently not accepting transactions"],
+    )
+    .sub("sequencer")
+    .flags(true, false)
+    .need(Facts::SEND),
+    Rule::text(
+        Internal,
+        &["failed to publish transaction|failed to send transaction|forwarding target"],
+    )
+    .sub("forwarder")
+    .need(Facts::SEND),
+];
+
 /// The same words where nothing was sent: the node's state is wrong, whatever it says.
 pub(super) const ELSEWHERE: &[Rule] = &[
     // A mined transaction had its funds and its nonce: the tracer rebuilt the wrong state.
