@@ -164,9 +164,7 @@ const LEGACY: [Place; 6] = [Text, Text, Text, To, Text, Text];
 /// A blob transaction without what travels around it: `[transaction, blobs, commitments, proofs]`,
 /// since EIP-7594 with a version after the transaction. Nothing for any other wrapper.
 fn unwrapped(body: Item<'_>) -> Option<Item<'_>> {
-    let Some(items) = body.items() else {
-        return None;
-    };
+    let items = body.items()?;
     let Some(first) = items.first().filter(|first| first.list) else {
         return Some(body);
     };
@@ -178,14 +176,19 @@ fn unwrapped(body: Item<'_>) -> Option<Item<'_>> {
     rest.iter().all(|item| item.list).then_some(*first)
 }
 
-/// The items before the signature as they stand on the wire, and the signature's three.
-fn split<'a>(
-    body: &Item<'a>,
-    layout: &[Place],
-) -> Option<(SmallVec<[Item<'a>; 20]>, &'a [u8], [Item<'a>; 3])> {
+/// A transaction of a known layout.
+struct Fields<'a> {
+    items: SmallVec<[Item<'a>; rlp::MOST]>,
+    /// Everything before the signature, as it stands on the wire.
+    unsigned: &'a [u8],
+    /// Parity or `v`, `r`, `s`.
+    signature: [Item<'a>; 3],
+}
+
+fn fields<'a>(body: &Item<'a>, layout: &[Place]) -> Option<Fields<'a>> {
     let items = body.items()?;
     let (fields, signature) = items.split_at_checked(layout.len())?;
-    let signature: [Item<'a>; 3] = signature.try_into().ok()?;
+    let signature = signature.try_into().ok()?;
     let fits = |(item, place): (&Item<'a>, &Place)| match place {
         Text => !item.list,
         To => !item.list && matches!(item.payload.len(), 0 | 20),
@@ -196,11 +199,19 @@ fn split<'a>(
     }
     let length = fields.iter().map(|item| item.whole.len()).sum();
     let unsigned = body.payload.get(..length)?;
-    Some((items, unsigned, signature))
+    Some(Fields {
+        items,
+        unsigned,
+        signature,
+    })
 }
 
 fn typed(kind: u8, body: &Item<'_>, layout: &[Place]) -> Option<Signed> {
-    let (items, unsigned, [y, r, s]) = split(body, layout)?;
+    let Fields {
+        items,
+        unsigned,
+        signature: [y, r, s],
+    } = fields(body, layout)?;
     let odd_y = match y.number()? {
         0 => false,
         1 => true,
@@ -219,7 +230,11 @@ fn typed(kind: u8, body: &Item<'_>, layout: &[Place]) -> Option<Signed> {
 
 /// EIP-155 puts the chain into `v` and, when signing, in place of the signature.
 fn legacy(body: &Item<'_>) -> Option<Signed> {
-    let (items, unsigned, [v, r, s]) = split(body, &LEGACY)?;
+    let Fields {
+        items,
+        unsigned,
+        signature: [v, r, s],
+    } = fields(body, &LEGACY)?;
     let (odd_y, chain) = match v.number()? {
         27 => (false, None),
         28 => (true, None),

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 /// More items than any list that is walked here has.
-const MOST: usize = 20;
+pub(super) const MOST: usize = 20;
 
 /// One item: its payload, and how it stands on the wire.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +47,7 @@ impl<'a> Item<'a> {
         Some((item, bytes.get(end..)?))
     }
 
-    /// What a list holds; nothing for a string, for a broken list and for one of more than twenty.
+    /// What a list holds; nothing for a string, for a broken list and for one of more than [`MOST`].
     pub(super) fn items(&self) -> Option<SmallVec<[Item<'a>; MOST]>> {
         if !self.list {
             return None;

@@ -32,6 +32,21 @@ const TABLE: &[(i64, &str, Fate)] = &[
     ),
     (
         -32603,
+        "Failed to send transaction: txpool is full",
+        Fate::Open,
+    ),
+    (
+        -32603,
+        "Failed to send transaction: nonce too low",
+        Fate::NonceUsed,
+    ),
+    (
+        -32603,
+        "Failed to send transaction: already known",
+        Fate::Known,
+    ),
+    (
+        -32603,
         "Failed to send transaction: 429 Too Many Requests",
         Fate::Open,
     ),
