@@ -46,7 +46,6 @@ pub struct Writes {
     known: Option<AttemptId>,
     /// The first verdict against it, and whether it was about the nonce.
     refused: Option<(AttemptId, bool)>,
-    looked_up: bool,
     /// No more time for its receipt.
     late: bool,
     best: Best,
@@ -75,7 +74,6 @@ impl Writes {
             silent: false,
             known: None,
             refused: None,
-            looked_up: false,
             late: false,
             best: Best::default(),
         }
@@ -243,15 +241,15 @@ impl Writes {
 
     fn ambiguous(&mut self) -> Step {
         let step = Step::Ambiguous(self.best.attempt());
-        if self.write.looks_up() && !self.looked_up {
+        if self.write.looks_up() {
             self.look_up(step)
         } else {
             self.over(step)
         }
     }
 
+    /// There is no way back from here to sending, so it happens once.
     fn look_up(&mut self, otherwise: Step) -> Step {
-        self.looked_up = true;
         self.phase = Phase::LookingUp(otherwise);
         Step::LookUp
     }
