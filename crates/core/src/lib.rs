@@ -9,6 +9,7 @@
 //! | [`jsonrpc`] | what a caller's or an endpoint's bytes say, and how an answer is put together |
 //! | [`method`] | what may be done with a method: its row of the method table, blocks, keys |
 //! | [`chains`] | what is known of a chain: block time, lag, finality |
+//! | [`transaction`] | what a raw transaction says of itself: hash, nonce, chain, signature |
 //! | [`classify`] | what an answer means for the call and for the endpoint |
 //! | [`judge`] | an answer's bytes as the end of an attempt |
 //! | [`call`] | one call as a state machine: check, send, wait, finish |
@@ -43,6 +44,7 @@ pub mod select;
 pub mod settings;
 pub mod sliding;
 pub mod stats;
+pub mod transaction;
 
-pub use id::{AttemptId, ChainId, EndpointId};
+pub use id::{AttemptId, ChainId, EndpointId, TxHash};
 pub use now::Now;
