@@ -26,6 +26,7 @@
 pub mod answer;
 pub mod breaker;
 pub mod bucket;
+pub mod cache;
 pub mod call;
 pub mod chains;
 pub mod classify;

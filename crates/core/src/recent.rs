@@ -87,9 +87,13 @@ pub enum Link {
     },
     /// It is the tip of another chain now.
     Reorg(Reorg),
-    /// It is not linked to anything within the window: the chain began anew with it, and what was
-    /// known of the blocks before is void.
-    Restarted,
+    /// It is not linked to anything within the window, and the chain began anew with it: upwards after
+    /// a gap too long to walk, or on a branch that left the chain below the window, and then every
+    /// block has left it.
+    Restarted {
+        /// The blocks before have left the chain.
+        reorg: bool,
+    },
     /// It cannot be a header of any chain.
     Refused(Fault),
 }
@@ -149,8 +153,10 @@ enum Path {
     From { fork: u64, above: Vec<Block> },
     /// The lowest header whose parent is not known.
     Missing(Block),
-    /// Further than the window, or below it.
-    Unlinked,
+    /// Further above the chain than a walk may be long.
+    Far,
+    /// It left the chain below what is kept of it.
+    Deep,
 }
 
 impl Recent {
@@ -259,6 +265,14 @@ impl Recent {
         self.disputed.is_some_and(|lowest| number >= lowest)
     }
 
+    /// Whether a voice's newest header is on another branch: what its endpoints say of blocks that are
+    /// not final is not about this chain.
+    #[must_use]
+    pub fn is_rival(&self, voice: u16, now: Instant) -> bool {
+        let statement = self.fresh(now).find(|one| one.voice == voice);
+        statement.is_some_and(|one| self.denied(one.tip).is_some())
+    }
+
     /// This moment, to be kept with what is learned now.
     #[must_use]
     pub const fn mark(&self) -> Mark {
@@ -353,18 +367,20 @@ impl Recent {
                 missing,
                 tip: self.tip().map_or(0, |tip| tip.number),
             },
-            Path::Unlinked => {
-                if self.is_outvoted(tip, now) {
-                    self.mark.restarts += 1;
-                    self.forks.clear();
-                    self.begin(tip);
-                    Link::Restarted
-                } else {
-                    // Out of reach, and it must not fill the memory.
+            path @ (Path::Far | Path::Deep) => {
+                if !self.is_outvoted(tip, now) {
+                    // It must not fill the memory.
                     let reach = self.tip().map_or(0, |tip| tip.number.saturating_add(WINDOW as u64));
                     self.headers.retain(|(height, _), _| *height <= reach);
-                    Link::Old
+                    return Link::Old;
                 }
+                let reorg = matches!(path, Path::Deep);
+                if reorg {
+                    self.record(0);
+                }
+                self.mark.jumps += 1;
+                self.begin(tip);
+                Link::Restarted { reorg }
             }
             Path::From { fork, above } if Some(fork) == self.tip().map(|tip| tip.number) => {
                 self.extend(&above);
@@ -430,25 +446,29 @@ impl Recent {
 
     /// Whether the voices out of the chain's reach are more than those on it or near it.
     fn is_outvoted(&self, tip: Block, now: Instant) -> bool {
-        let far = |one: &&Statement| matches!(self.path(one.tip), Path::Unlinked);
+        let far = |one: &&Statement| matches!(self.path(one.tip), Path::Far | Path::Deep);
         let with = self.fresh(now).filter(far).count();
         let others = self.fresh(now).count() - with;
         let higher = self.tip().is_some_and(|own| tip.number > own.number);
         with > others || (with == others && higher)
     }
 
-    /// The lowest height that as many voices deny as confirm.
-    fn dispute(&self, now: Instant) -> Option<u64> {
+    /// The lowest height at which a tip denies the chain; where the way down from it is not known,
+    /// everything is in doubt.
+    fn denied(&self, tip: Block) -> Option<u64> {
         let own = self.tip()?.number;
-        // The lowest height at which a voice denies the chain; where its path down is not known,
-        // everything is in doubt.
-        let denied = |tip: Block| match self.path(tip) {
+        match self.path(tip) {
             Path::From { fork, above } if fork < own && !above.is_empty() => Some(fork + 1),
             Path::Missing(missing) if missing.number <= own => Some(self.base),
-            Path::From { .. } | Path::Missing(_) | Path::Unlinked => None,
-        };
+            Path::Deep => Some(self.base),
+            Path::From { .. } | Path::Missing(_) | Path::Far => None,
+        }
+    }
+
+    /// The lowest height that as many voices deny as confirm.
+    fn dispute(&self, now: Instant) -> Option<u64> {
         let denials: SmallVec<[u64; 8]> =
-            self.fresh(now).filter_map(|one| denied(one.tip)).collect();
+            self.fresh(now).filter_map(|one| self.denied(one.tip)).collect();
         let lowest = denials.iter().copied().min()?;
         let confirms = |one: &&Statement| one.tip.number >= lowest && self.contains(one.tip);
         (denials.len() >= self.fresh(now).filter(confirms).count()).then_some(lowest)
@@ -465,17 +485,19 @@ impl Recent {
                     above,
                 };
             }
-            if above.len() >= WINDOW || at.number < self.base {
-                return Path::Unlinked;
+            if at.number < self.base {
+                return Path::Deep;
+            }
+            if above.len() >= WINDOW {
+                return Path::Far;
             }
             let Some(parent) = self.headers.get(&(at.number, at.hash)) else {
-                // Too far to be walked within the bound.
                 let own = self.tip().map_or(0, |tip| tip.number);
                 let far = tip.number.saturating_sub(own) > WINDOW as u64;
-                return if far { Path::Unlinked } else { Path::Missing(at) };
+                return if far { Path::Far } else { Path::Missing(at) };
             };
             let Some(number) = at.number.checked_sub(1) else {
-                return Path::Unlinked;
+                return Path::Deep;
             };
             above.push(at);
             at = Block {
