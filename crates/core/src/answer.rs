@@ -117,7 +117,9 @@ impl Named {
                 }
             }
             Some(Form::Block) => Self::object(result, ["number", "hash", "parentHash", ""]),
-            Some(Form::Transaction) => Self::object(result, ["blockNumber", "blockHash", "", "hash"]),
+            Some(Form::Transaction) => {
+                Self::object(result, ["blockNumber", "blockHash", "", "hash"])
+            }
             Some(Form::Receipt) => {
                 Self::object(result, ["blockNumber", "blockHash", "", "transactionHash"])
             }
@@ -202,8 +204,14 @@ impl Named {
             }
             Form::Receipt => {}
             Form::List => {
-                let above = self.number.zip(asked.high).is_some_and(|(said, high)| said > high);
-                let below = self.lowest.zip(asked.low).is_some_and(|(said, low)| said < low);
+                let above = self
+                    .number
+                    .zip(asked.high)
+                    .is_some_and(|(said, high)| said > high);
+                let below = self
+                    .lowest
+                    .zip(asked.low)
+                    .is_some_and(|(said, low)| said < low);
                 if above || below {
                     return Err(Mismatch::Range);
                 }
@@ -253,7 +261,11 @@ fn hash(value: &str) -> Option<Hash> {
     if digits.len() != 64 {
         return None;
     }
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|d| u8::try_from(d).ok());
+    let digit = |byte: u8| {
+        char::from(byte)
+            .to_digit(16)
+            .and_then(|d| u8::try_from(d).ok())
+    };
     let mut hash = [0; 32];
     for (byte, pair) in hash.iter_mut().zip(digits.chunks_exact(2)) {
         *byte = digit(pair[0])? << 4 | digit(pair[1])?;

@@ -240,7 +240,10 @@ pub fn shares(found: &Found, pin: Option<u64>) -> bool {
                 }
             };
             let beside_range = |slot: &Slot| slot.path.key == Some("blockHash") && !is_hash(slot);
-            found.slots().iter().all(|slot| is_sure(slot) || beside_range(slot))
+            found
+                .slots()
+                .iter()
+                .all(|slot| is_sure(slot) || beside_range(slot))
         }
     }
 }

@@ -52,7 +52,18 @@ fn pack(fall: u64, height: u64) -> u64 {
     fall << HEIGHT_BITS | height.min(MAX_HEIGHT)
 }
 
-/// A height as it is after the last fall.
+/// A height as it is after the last fall, written down where it did not know of that: a later fall to
+/// a higher block must not lift it again.
+fn current(cell: &AtomicU64, fall: u64) -> u64 {
+    let packed = cell.load(Relaxed);
+    if packed >> HEIGHT_BITS == fall >> HEIGHT_BITS {
+        return packed & MAX_HEIGHT;
+    }
+    let settle = |packed| Some(pack(fall >> HEIGHT_BITS, after(packed, fall)));
+    let before = cell.fetch_update(Relaxed, Relaxed, settle);
+    after(before.unwrap_or(packed), fall)
+}
+
 fn after(packed: u64, fall: u64) -> u64 {
     let height = packed & MAX_HEIGHT;
     if packed >> HEIGHT_BITS == fall >> HEIGHT_BITS {
@@ -127,15 +138,15 @@ impl Mark {
     }
 
     fn own(&self, fall: u64) -> u64 {
-        after(self.own.load(Relaxed), fall)
+        current(&self.own, fall)
     }
 
     fn restored(&self, fall: u64, now: Instant) -> u64 {
-        let restored = self.restored.load(Relaxed);
-        if restored == 0 || self.millis(now) >= self.restored_until.load(Relaxed) {
+        let until = self.restored_until.load(Relaxed);
+        if until == 0 || self.millis(now) >= until {
             return 0;
         }
-        after(restored, fall)
+        current(&self.restored, fall)
     }
 
     /// A block was returned to this party. A height above `bound`, the reference head and what an
@@ -189,14 +200,18 @@ impl Mark {
         let waited = Duration::from_millis(millis.saturating_sub(since));
         if since != 0 && waited >= stale {
             self.unserved_since.store(0, Relaxed);
-            let lower = |packed| (after(packed, fall) > to).then_some(pack(fall >> HEIGHT_BITS, to));
+            let lower =
+                |packed| (after(packed, fall) > to).then_some(pack(fall >> HEIGHT_BITS, to));
             let _ = self.own.fetch_update(Relaxed, Relaxed, lower);
             let _ = self.restored.fetch_update(Relaxed, Relaxed, lower);
         } else if yields {
             let lowered = pack(fall >> HEIGHT_BITS, to);
             self.restored.store(lowered, Relaxed);
         }
-        let (from, to) = (own.max(restored), self.own(fall).max(self.restored(fall, now)));
+        let (from, to) = (
+            own.max(restored),
+            self.own(fall).max(self.restored(fall, now)),
+        );
         (to < from).then_some(Dropped { from, to })
     }
 
@@ -232,7 +247,8 @@ impl Mark {
             self.restored_until.fetch_max(until, Relaxed);
         } else {
             self.restored_until.store(until, Relaxed);
-            self.restored.store(pack(fall >> HEIGHT_BITS, saved.height), Relaxed);
+            self.restored
+                .store(pack(fall >> HEIGHT_BITS, saved.height), Relaxed);
         }
         true
     }
@@ -288,7 +304,10 @@ pub fn floor<'a>(
     falls: &Falls,
     now: Instant,
 ) -> Option<u64> {
-    marks.into_iter().filter_map(|mark| mark.get(falls, now)).max()
+    marks
+        .into_iter()
+        .filter_map(|mark| mark.get(falls, now))
+        .max()
 }
 
 /// The head that an endpoint must have to serve a caller with this floor: the floor itself where the
@@ -333,10 +352,8 @@ pub fn watermark(found: &Found) -> Option<Tag> {
 fn tag(block: Block) -> Option<Tag> {
     match block {
         Block::Tag(tag) => Some(tag),
-        Block::Omitted
-        | Block::Null
-        | Block::Number(_)
-        | Block::JsonNumber(_)
-        | Block::Hash(_) => None,
+        Block::Omitted | Block::Null | Block::Number(_) | Block::JsonNumber(_) | Block::Hash(_) => {
+            None
+        }
     }
 }

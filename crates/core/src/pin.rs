@@ -103,7 +103,9 @@ fn choose(
 ) -> Pin {
     let floor = view.floor.unwrap_or(0);
     // A lone leader counts as being where the others are, or where the caller was already.
-    let bound = view.reference.map_or(u64::MAX, |reference| reference.max(floor));
+    let bound = view
+        .reference
+        .map_or(u64::MAX, |reference| reference.max(floor));
     let is_fresh = |head: &Head| now.saturating_duration_since(head.at) < fresh;
     let heads = heads.map(move |head| Head {
         height: head.height.min(bound),
@@ -177,7 +179,10 @@ pub fn block_number(
     now: Instant,
 ) -> BlockNumber {
     let pinned = pinning.then_some(settings.fresh);
-    let Some(age) = pinned.max(max_age).filter(|_| !settings.forward_block_number) else {
+    let Some(age) = pinned
+        .max(max_age)
+        .filter(|_| !settings.forward_block_number)
+    else {
         return BlockNumber::Upstream;
     };
     match choose(heads, view, age, now) {
@@ -264,7 +269,11 @@ fn destination(params: &str) -> Option<[u8; 20]> {
     if digits.len() != 40 {
         return None;
     }
-    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|d| u8::try_from(d).ok());
+    let digit = |byte: u8| {
+        char::from(byte)
+            .to_digit(16)
+            .and_then(|d| u8::try_from(d).ok())
+    };
     let mut address = [0; 20];
     for (byte, pair) in address.iter_mut().zip(digits.chunks_exact(2)) {
         *byte = digit(pair[0])? << 4 | digit(pair[1])?;

@@ -206,7 +206,9 @@ impl Recent {
         }
         // The highest tip whose path it may have closed says what came of it.
         let waiting = self.fresh(now).map(|statement| statement.tip);
-        let tip = waiting.filter(|tip| tip.number >= header.number).max_by_key(|tip| tip.number);
+        let tip = waiting
+            .filter(|tip| tip.number >= header.number)
+            .max_by_key(|tip| tip.number);
         let link = match tip {
             Some(tip) => self.settle(tip, now),
             None => Link::Known,
@@ -218,7 +220,10 @@ impl Recent {
     /// Gives up the gap below the highest tip that is stated: the chain begins anew with it. Blocks
     /// known before have not left the chain, but nothing says any more that they are on it.
     pub fn jump(&mut self, now: Instant) -> Option<Block> {
-        let tip = self.fresh(now).map(|statement| statement.tip).max_by_key(|tip| tip.number)?;
+        let tip = self
+            .fresh(now)
+            .map(|statement| statement.tip)
+            .max_by_key(|tip| tip.number)?;
         if !matches!(self.path(tip), Path::Missing(_)) {
             return None;
         }
@@ -288,8 +293,12 @@ impl Recent {
         if since.reorgs == self.mark.reorgs {
             return false;
         }
-        let later = self.forks.partition_point(|(reorg, _)| *reorg <= since.reorgs);
-        self.forks.get(later).is_some_and(|(_, fork)| *fork < number)
+        let later = self
+            .forks
+            .partition_point(|(reorg, _)| *reorg <= since.reorgs);
+        self.forks
+            .get(later)
+            .is_some_and(|(_, fork)| *fork < number)
     }
 
     /// Whether the chain is linked without a gap from a moment to now: what was on it then and has
@@ -312,8 +321,7 @@ impl Recent {
 
     fn fresh(&self, now: Instant) -> impl Iterator<Item = &Statement> {
         let stale = self.stale;
-        let is_fresh =
-            move |one: &&Statement| now.saturating_duration_since(one.at) <= stale;
+        let is_fresh = move |one: &&Statement| now.saturating_duration_since(one.at) <= stale;
         self.voices.iter().filter(is_fresh)
     }
 
@@ -370,7 +378,9 @@ impl Recent {
             path @ (Path::Far | Path::Deep) => {
                 if !self.is_outvoted(tip, now) {
                     // It must not fill the memory.
-                    let reach = self.tip().map_or(0, |tip| tip.number.saturating_add(WINDOW as u64));
+                    let reach = self
+                        .tip()
+                        .map_or(0, |tip| tip.number.saturating_add(WINDOW as u64));
                     self.headers.retain(|(height, _), _| *height <= reach);
                     return Link::Old;
                 }
@@ -401,17 +411,18 @@ impl Recent {
             let Some(first) = above.last().copied() else {
                 continue;
             };
-            let behind = |tip: &&Block| {
-                matches!(self.path(**tip), Path::From { above, .. } if above.contains(&first))
-            };
+            let behind = |tip: &&Block| matches!(self.path(**tip), Path::From { above, .. } if above.contains(&first));
             let with = tips.iter().filter(behind).count();
             // Who is at or below the fork is for neither.
-            let against = tips.iter().filter(|tip| tip.number > fork && self.contains(**tip)).count();
+            let against = tips
+                .iter()
+                .filter(|tip| tip.number > fork && self.contains(**tip))
+                .count();
             let higher = self.tip().is_none_or(|own| tip.number > own.number);
             if with > against || (with == against && higher) {
-                let better = best.as_ref().is_none_or(|(most, _, _, blocks)| {
-                    (with, above.len()) > (*most, blocks.len())
-                });
+                let better = best
+                    .as_ref()
+                    .is_none_or(|(most, _, _, blocks)| (with, above.len()) > (*most, blocks.len()));
                 if better {
                     best = Some((with, tips.len(), fork, above));
                 }
@@ -467,8 +478,10 @@ impl Recent {
 
     /// The lowest height that as many voices deny as confirm.
     fn dispute(&self, now: Instant) -> Option<u64> {
-        let denials: SmallVec<[u64; 8]> =
-            self.fresh(now).filter_map(|one| self.denied(one.tip)).collect();
+        let denials: SmallVec<[u64; 8]> = self
+            .fresh(now)
+            .filter_map(|one| self.denied(one.tip))
+            .collect();
         let lowest = denials.iter().copied().min()?;
         let confirms = |one: &&Statement| one.tip.number >= lowest && self.contains(one.tip);
         (denials.len() >= self.fresh(now).filter(confirms).count()).then_some(lowest)
@@ -527,7 +540,8 @@ impl Recent {
 
     /// `above` is highest first.
     fn extend(&mut self, above: &[Block]) {
-        self.chain.extend(above.iter().rev().map(|block| block.hash));
+        self.chain
+            .extend(above.iter().rev().map(|block| block.hash));
         while self.chain.len() > WINDOW {
             self.chain.pop_front();
             self.base += 1;

@@ -2,9 +2,7 @@
 
 use crate::{
     answer::Hash,
-    method::{
-        Block, CacheClass, Descriptor, Found, KeyForm, Reading, Resolve, Sticky, Tag,
-    },
+    method::{Block, CacheClass, Descriptor, Found, KeyForm, Reading, Resolve, Sticky, Tag},
 };
 use smallvec::SmallVec;
 
@@ -82,7 +80,8 @@ impl Class {
             return Self::Never(Uncached::FillsIn);
         }
         match row.cache_class {
-            CacheClass::Never if row.name == "eth_getTransactionCount" => match Self::placed(found) {
+            CacheClass::Never if row.name == "eth_getTransactionCount" => match Self::placed(found)
+            {
                 kept @ (Self::Number(_) | Self::Hash(_)) => kept,
                 _ => Self::Never(Uncached::Method),
             },
@@ -142,6 +141,23 @@ impl Class {
             Self::Number(_) | Self::Fixed | Self::Hash(_) | Self::Transaction => {
                 Some(Resolve::AsWritten)
             }
+        }
+    }
+}
+
+impl Uncached {
+    /// A word for a metric.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NotARead => "not_a_read",
+            Self::Method => "method",
+            Self::Tag => "tag",
+            Self::FromHeads => "from_heads",
+            Self::Logs => "logs",
+            Self::Unclear => "unclear",
+            Self::UnknownMember => "unknown_member",
+            Self::FillsIn => "fills_in",
         }
     }
 }

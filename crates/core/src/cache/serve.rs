@@ -83,6 +83,26 @@ pub enum Miss {
     Unlinked,
 }
 
+impl Miss {
+    /// A word for a metric.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Never(why) => why.name(),
+            Self::Absent => "absent",
+            Self::OtherBlock => "other_block",
+            Self::Age => "age",
+            Self::Stale => "stale",
+            Self::Floor => "floor",
+            Self::NoHead => "no_head",
+            Self::Orphaned => "orphaned",
+            Self::Disputed => "disputed",
+            Self::Unlinked => "unlinked",
+        }
+    }
+}
+
 /// Whether a kept answer is served.
 ///
 /// # Errors
@@ -115,7 +135,10 @@ pub fn may_serve(entry: &Stamp, ask: &Ask, view: &View<'_>) -> Result<Fresh, Mis
             let Some(height) = entry.height else {
                 return Err(Miss::OtherBlock);
             };
-            let head = view.head.filter(|head| height <= *head).ok_or(Miss::NoHead)?;
+            let head = view
+                .head
+                .filter(|head| height <= *head)
+                .ok_or(Miss::NoHead)?;
             if let Class::Number(asked) = ask.class {
                 if asked != height {
                     return Err(Miss::OtherBlock);
@@ -127,7 +150,11 @@ pub fn may_serve(entry: &Stamp, ask: &Ask, view: &View<'_>) -> Result<Fresh, Mis
                 if ask.floor.is_some_and(|floor| height < floor) {
                     return Err(Miss::Floor);
                 }
-                let most = if view.policy.is_local() { 0 } else { settings.max_stale_blocks };
+                let most = if view.policy.is_local() {
+                    0
+                } else {
+                    settings.max_stale_blocks
+                };
                 if head - height > most {
                     return Err(Miss::Stale);
                 }

@@ -121,6 +121,32 @@ pub enum Refusal {
     Unlinked,
 }
 
+impl Refusal {
+    /// A word for a metric.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Never(why) => why.name(),
+            Self::Error => "error",
+            Self::Null => "null",
+            Self::Empty => "empty",
+            Self::NotAsAsked => "not_as_asked",
+            Self::Unmined => "unmined",
+            Self::NoStamp => "no_stamp",
+            Self::AboveHead => "above_head",
+            Self::NotAllHold => "not_all_hold",
+            Self::PresentState => "present_state",
+            Self::LocalChain => "local_chain",
+            Self::Orphaned => "orphaned",
+            Self::OffChain => "off_chain",
+            Self::Disputed => "disputed",
+            Self::Rival => "rival",
+            Self::Unlinked => "unlinked",
+        }
+    }
+}
+
 /// Whether an answer is kept, and under which stamp. The key is [`Class::storage`]'s.
 ///
 /// # Errors
@@ -137,7 +163,9 @@ pub fn may_store(answer: &Answer<'_>, view: &View<'_>) -> Result<Stamp, Refusal>
         return Err(Refusal::Null);
     }
     let row = answer.found.row();
-    let checked = answer.named.check(row, answer.found, answer.params, answer.pin);
+    let checked = answer
+        .named
+        .check(row, answer.found, answer.params, answer.pin);
     checked.map_err(|_: Mismatch| Refusal::NotAsAsked)?;
 
     let stamp = |keep, height, hash| Stamp {
@@ -183,7 +211,10 @@ pub fn may_store(answer: &Answer<'_>, view: &View<'_>) -> Result<Stamp, Refusal>
             }
             believe_empty(answer, result, Some(height), view)?;
             // The hash of the last block only, where it is a range.
-            let hash = answer.named.hash.filter(|_| answer.named.number == Some(height));
+            let hash = answer
+                .named
+                .hash
+                .filter(|_| answer.named.number == Some(height));
             let hash = hash.or_else(|| view.recent.hash_at(height));
             placed(answer, height, hash, view, settings, stamp)
         }
@@ -265,7 +296,9 @@ fn believe_empty(
     height: Option<u64>,
     view: &View<'_>,
 ) -> Result<(), Refusal> {
-    let inside = result.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let inside = result
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
     if !inside.is_some_and(|inside| inside.trim_ascii().is_empty()) {
         return Ok(());
     }
@@ -274,10 +307,16 @@ fn believe_empty(
         EmptyIs::Value => true,
         EmptyIs::Absent | EmptyIs::NotApplicable => false,
         EmptyIs::Suspect => {
-            let newest = height.zip(view.head).is_none_or(|(height, head)| height >= head);
+            let newest = height
+                .zip(view.head)
+                .is_none_or(|(height, head)| height >= head);
             let needs_sign = newest || Data::of(row) == Some(Data::Receipts);
             answer.all_hold && (answer.sign.is_some() || !needs_sign)
         }
     };
-    if believed { Ok(()) } else { Err(Refusal::Empty) }
+    if believed {
+        Ok(())
+    } else {
+        Err(Refusal::Empty)
+    }
 }
