@@ -120,17 +120,21 @@ fn choose(
     };
     let lowest_allowed = highest.saturating_sub(view.max_lag).max(floor);
     let mut lowest = None;
-    let mut confirmed = view.fetched;
-    for head in heads.clone().filter(|head| head.height >= lowest_allowed) {
-        lowest = Some(lowest.map_or(head.height, |low: u64| low.min(head.height)));
-        confirmed |= is_fresh(&head);
+    let (mut any_fresh, mut confirmed) = (false, view.fetched);
+    for head in heads {
+        let fresh = is_fresh(&head);
+        any_fresh |= fresh;
+        if head.height >= lowest_allowed {
+            lowest = Some(lowest.map_or(head.height, |low: u64| low.min(head.height)));
+            confirmed |= fresh;
+        }
     }
     match lowest {
         Some(_) if !confirmed => Pin::FetchHead,
         Some(block) => Pin::At(block),
         // Somebody may have reached the floor since it was last asked.
-        None if !view.fetched && !heads.clone().any(|head| is_fresh(&head)) => Pin::FetchHead,
-        None => Pin::Behind { floor },
+        None if view.fetched || any_fresh => Pin::Behind { floor },
+        None => Pin::FetchHead,
     }
 }
 
