@@ -18,15 +18,22 @@
 //! | [`breaker`], [`identity`] | circuits, exclusions, chain ids |
 //! | [`bucket`], [`retry_budget`] | what may be sent: accounts, learned limits, retries |
 //! | [`heads`], [`probe`], [`learn`] | heads and whom to believe, when to probe, what an endpoint has |
+//! | [`pin`], [`floor`] | which block `latest` is for a call, and what a caller has seen already |
+//! | [`flight`], [`cache`] | who shares a request, and which answers are kept and served again |
+//! | [`answer`], [`recent`] | the block that an answer names, and the hashes of recent blocks |
 //! | [`settings`], [`event`] | all options of the engine, all it tells |
 //! | [`rng`], [`sliding`], [`id`], [`now`] | a seeded generator, sliding counts, identifiers, time |
 
+pub mod answer;
 pub mod breaker;
 pub mod bucket;
+pub mod cache;
 pub mod call;
 pub mod chains;
 pub mod classify;
 pub mod event;
+pub mod flight;
+pub mod floor;
 pub mod heads;
 pub mod id;
 pub mod identity;
@@ -35,7 +42,9 @@ pub mod judge;
 pub mod learn;
 pub mod method;
 pub mod now;
+pub mod pin;
 pub mod probe;
+pub mod recent;
 pub mod retry_budget;
 pub mod rng;
 pub mod router;
