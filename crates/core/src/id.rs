@@ -17,6 +17,9 @@ impl fmt::Display for ChainId {
 pub struct EndpointId(pub u16);
 
 impl EndpointId {
+    /// No endpoint: one that is not in the pool any more. A pool has at most 65 535.
+    pub const GONE: Self = Self(u16::MAX);
+
     /// The position as an index.
     #[must_use]
     pub const fn index(self) -> usize {
