@@ -19,7 +19,8 @@ use crate::{
     AttemptId, EndpointId, Now,
     classify::{Class, Verdict},
     router::{
-        Asked, Choice, Nobody, Pick, Purpose, Query, Router, Slot, Ticket, Tiers, UNREACHABLE, Why,
+        Asked, Choice, Health, Nobody, Pick, Purpose, Query, Router, Slot, Ticket, Tiers,
+        UNREACHABLE, Why,
     },
     select::Strategy,
 };
@@ -111,6 +112,12 @@ pub enum Leftover {
     Cancel,
 }
 
+/// How long a call waits for the first answer of an endpoint that is being tried.
+const PROOF: Duration = Duration::from_millis(250);
+
+/// Least time between two looks at something that others change.
+const LOOK: Duration = Duration::from_millis(10);
+
 /// The state of one call.
 #[derive(Debug)]
 pub struct Machine {
@@ -143,6 +150,11 @@ pub struct Machine {
     absent: Option<Absent>,
     /// The one request that an absence may cost was made, or cannot be.
     confirmed: bool,
+    /// The retry budget is empty: the last error is returned, unless a higher tier has somebody
+    /// untried.
+    refused: bool,
+    /// When the call goes to an endpoint whose first answer is out, answered or not.
+    proof_by: Option<Instant>,
     /// Whoever was asked was ejected when the call looked.
     may_resort: bool,
     last_failed: Option<EndpointId>,
@@ -223,6 +235,8 @@ impl Machine {
             best: Best::default(),
             absent: None,
             confirmed: false,
+            refused: false,
+            proof_by: None,
             may_resort: true,
             last_failed: None,
             tier: 0,
@@ -322,7 +336,7 @@ impl Machine {
         }
         let (purpose, tiers) = match reason {
             Reason::First => (Purpose::First, Tiers::All),
-            Reason::Failed if self.rounds.may_go_on(&router.settings().retry) => {
+            Reason::Failed if !self.refused && self.rounds.may_go_on(&router.settings().retry) => {
                 (Purpose::Next, Tiers::All)
             }
             // Spent; one more attempt on an untried endpoint of a higher tier.
@@ -356,7 +370,7 @@ impl Machine {
         self.warm.extend(choice.warm);
         let wants_head = choice.wants_head && !self.looked.contains(&endpoint);
         let at_once = choice.verified && !wants_head;
-        if reason == Reason::Confirm && self.believes_absent() && !(at_once && choice.healthy) {
+        if reason == Reason::Confirm && self.believes_absent() && !(at_once && choice.health != Health::Failing) {
             return self.give_up(router, now);
         }
         if !choice.verified {
@@ -368,13 +382,8 @@ impl Machine {
         }
         if let Tiers::UntriedAbove(_) = tiers {
             self.rounds.step_up();
-        } else if reason == Reason::Failed {
-            // A move to one that is healthy now is free, a further round is not.
-            let is_free = choice.healthy && self.rounds.number() == 0;
-            if !is_free && !router.spend_retry(now) {
-                router.tell_budget(None);
-                return self.give_up(router, now);
-            }
+        } else if reason == Reason::Failed && !self.pays(router, choice.health, now) {
+            return None;
         }
         if let (Some(from), Reason::Failed) = (self.last_failed, reason) {
             router.tell_switch(from, endpoint, self.plan.method.id);
@@ -384,6 +393,31 @@ impl Machine {
             self.rounds.count();
         }
         self.tell_begun(now)
+    }
+
+    /// Whether a move may be made now. A move to an endpoint that is healthy is free, further rounds
+    /// are not. Where it is only being tried, its first answer tells which it is: a burst that
+    /// comes from a node that died loses nothing, and one that everybody refuses costs little.
+    fn pays(&mut self, router: &mut Router, health: Health, now: Now) -> bool {
+        if self.rounds.number() == 0 {
+            match health {
+                Health::Good => return true,
+                Health::Unproven => {
+                    let (at, left) = (now.mono, self.timeout(now));
+                    let end = *self.proof_by.get_or_insert(at + PROOF.min(left / 2));
+                    if at < end {
+                        self.state = State::Waiting(end.min(at + LOOK), Reason::Failed);
+                    }
+                    return at >= end;
+                }
+                Health::Failing => {}
+            }
+        }
+        self.refused = !router.spend_retry(now);
+        if self.refused {
+            router.tell_budget(None);
+        }
+        !self.refused
     }
 
     /// What must be known of an endpoint before the call goes there.

@@ -54,7 +54,6 @@ impl Router {
         let before = known.check.identity();
         let after = known.check.on_answer(check, &mut self.expected, found);
         known.counters.good(lookup("eth_chainId").id);
-        known.head_asked = known.check_began;
         if before != after && matches!(after, Identity::Quarantined { .. }) {
             self.events.push(|| Event::Quarantine { endpoint, found });
         }

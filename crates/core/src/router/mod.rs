@@ -37,7 +37,7 @@ pub(crate) use inflight::Slot;
 pub use explain::{Considered, Decision, Explanation, Why};
 pub use methods::MethodList;
 pub(crate) use pick::{
-    Asked, Choice, Moment, Nobody, Pick, Purpose, Query, Tiers, UNREACHABLE,
+    Asked, Choice, Health, Moment, Nobody, Pick, Purpose, Query, Tiers, UNREACHABLE,
 };
 pub use set::EndpointSet;
 pub use settle::Ticket;

@@ -106,12 +106,23 @@ pub(crate) struct Choice {
     pub(crate) verified: bool,
     /// Its head must be read first.
     pub(crate) wants_head: bool,
-    /// A move there costs no retry budget.
-    pub(crate) healthy: bool,
+    /// Whether a move there costs retry budget.
+    pub(crate) health: Health,
     /// Everybody is ejected, and this is the best of them.
     pub(crate) resort: bool,
     /// Somebody else whose chain should be asked beside the call.
     pub(crate) warm: Option<EndpointId>,
+}
+
+/// How an endpoint does just now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Health {
+    /// Closed, and more successes than failures in the last 10 s, or untried.
+    Good,
+    /// Being tried: requests are under way, and none of the last 10 s has ended yet.
+    Unproven,
+    /// Not closed, or failing.
+    Failing,
 }
 
 /// A moment at which somebody may be asked again.
@@ -191,14 +202,6 @@ impl Router {
         Pick::Nobody(nobody)
     }
 
-    /// What time alone changes, before a look around.
-    pub(super) fn look(&mut self, now: Now) {
-        self.recheck(now);
-        if let Some(heads) = &mut self.heads {
-            heads.refresh(now.mono);
-        }
-    }
-
     /// Of those ready, the strategy's choice. There is one at least.
     fn choose(
         &mut self,
@@ -225,12 +228,8 @@ impl Router {
             self.ramp(&mut ready);
         } else {
             prefer(&mut ready, Eligible::is_closed);
-            let healthy: SmallVec<[bool; 16]> =
-                ready.iter().map(|e| self.is_healthy(e, now)).collect();
-            if healthy.contains(&true) {
-                let mut keep = healthy.into_iter();
-                ready.retain(|_| keep.next().unwrap_or(false));
-            }
+            let best = ready.iter().map(|e| self.health(e, now)).min();
+            prefer(&mut ready, |e| Some(self.health(e, now)) == best);
         }
         let settings = Arc::clone(&self.settings);
         let strategy = strategy(query.plan, &settings);
@@ -263,7 +262,7 @@ impl Router {
             tier: chosen.tier,
             verified: chosen.verified,
             wants_head: self.wants_head(chosen.endpoint, now),
-            healthy: self.is_healthy(chosen, now),
+            health: self.health(chosen, now),
             resort,
             warm,
         }
@@ -354,10 +353,15 @@ impl Router {
         (blended, score(&inputs, &self.settings.score))
     }
 
-    /// Closed, and more successes than failures in the last 10 s, or untried.
-    fn is_healthy(&self, e: &Eligible, now: Now) -> bool {
-        let recent = &self.endpoint(e.endpoint).recent;
-        e.is_closed() && (recent.more_good_than_bad(now.mono) || recent.untried(now.mono))
+    pub(super) fn health(&self, e: &Eligible, now: Now) -> Health {
+        let known = self.endpoint(e.endpoint);
+        match known.recent.counts(now.mono) {
+            _ if !e.is_closed() => Health::Failing,
+            (good, bad) if good > bad => Health::Good,
+            (0, 0) if known.in_flight.last_count() == 0 => Health::Good,
+            (0, 0) => Health::Unproven,
+            _ => Health::Failing,
+        }
     }
 
     pub(super) fn endpoint(&self, endpoint: EndpointId) -> &Endpoint {

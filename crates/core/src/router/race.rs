@@ -2,7 +2,7 @@
 
 use super::{
     EndpointId, Router,
-    pick::{Query, strategy},
+    pick::{Health, Query, strategy},
     standing::{Eligible, Standing},
 };
 use crate::Now;
@@ -41,8 +41,11 @@ impl Router {
         ready.retain(|e| Eligible::is_closed(e));
         self.ramp(&mut ready);
         let width = width.saturating_sub(usize::from(trial.is_some()));
-        if width.min(ready.len()) + usize::from(trial.is_some()) < 2 {
-            // One alone is the ordinary first attempt; no strategy's turn is used up.
+        let alone = width.min(ready.len()) + usize::from(trial.is_some()) < 2;
+        // Where all of them fail, a second one beside the first only doubles the load.
+        let all_fail = ready.iter().all(|e| self.health(e, now) == Health::Failing);
+        if alone || all_fail {
+            // The ordinary first attempt; no strategy's turn is used up.
             return Field {
                 racers: SmallVec::new(),
                 unchecked,

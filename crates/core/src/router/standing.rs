@@ -233,10 +233,15 @@ impl Router {
         (wait <= left && at < query.plan.deadline).then_some(at)
     }
 
-    /// Chains that are to be checked again because of a long ejection are unchecked from now on
-    ///
-    pub(super) fn recheck(&mut self, now: Now) {
+    /// What time alone changes, before a look around: calls under way that ran out of their time
+    /// count no longer, a chain that is to be checked again because of a long ejection is
+    /// unchecked, and a reading that is too old counts no longer.
+    pub(super) fn look(&mut self, now: Now) {
+        if let Some(heads) = &mut self.heads {
+            heads.refresh(now.mono);
+        }
         for known in &mut self.endpoints {
+            known.in_flight.count(now.mono);
             if known.circuit.take_recheck(now.mono) {
                 known.check.invalidate();
             }

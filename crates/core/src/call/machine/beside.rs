@@ -1,12 +1,9 @@
 //! A second endpoint beside the first: races and hedges.
 
-use super::{Action, Leftover, Machine, Pick, Purpose, Strategy, Tiers};
+use super::{Action, LOOK, Leftover, Machine, Pick, Purpose, Strategy, Tiers};
 use crate::{EndpointId, Now, method::Racing, router::Router};
 use smallvec::SmallVec;
 use std::time::{Duration, Instant};
-
-/// Least time between two looks for somebody who can take a hedge.
-const LOOK: Duration = Duration::from_millis(10);
 
 impl Machine {
     /// The first attempt of a read that may race goes to the best few at once.

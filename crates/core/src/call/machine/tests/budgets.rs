@@ -166,26 +166,95 @@ fn endpoints_of_one_account_share_its_tokens() {
 //
 #[test]
 fn a_burst_in_flight_to_a_node_that_dies_loses_nothing() {
-    for untried in [true, false] {
+    let mut bench = no_retries(Setup::new(2)).call("eth_call");
+    bench.history(B, 3, millis(5), &Settled::VALUE);
+    let mut calls = burst(&mut bench);
+    for call in &mut calls {
+        bench.swap(call);
+        bench.settle(FIRST, &lost());
+        bench.asks(B, SECOND, &Settled::VALUE);
+        assert_eq!(bench.ends(), Outcome::Answered(SECOND));
+        bench.swap(call);
+    }
+}
+
+/// Fifty calls on their way to A, of which nothing good or bad is known in the last 10 s.
+fn burst(bench: &mut Bench) -> Vec<Machine> {
+    bench.history(A, 20, millis(1), &Settled::VALUE);
+    let mut calls: Vec<_> = (0..50).map(|_| bench.beside("eth_call")).collect();
+    for call in &mut calls {
+        bench.swap(call);
+        bench.sends_to(A, FIRST);
+        bench.swap(call);
+    }
+    calls
+}
+
+// an endpoint that nobody tried lately is tried once, and its answer decides
+#[test]
+fn a_burst_waits_for_the_first_answer_of_an_endpoint_that_was_untried() {
+    for (answer, moved) in [(Settled::VALUE, true), (own_error(Class::RateLimited), false)] {
         let mut bench = no_retries(Setup::new(2)).call("eth_call");
-        bench.history(A, 20, millis(5), &Settled::VALUE);
-        if !untried {
-            bench.history(B, 3, millis(5), &Settled::VALUE);
+        let mut calls = burst(&mut bench);
+        for (place, call) in calls.iter_mut().enumerate() {
+            bench.swap(call);
+            bench.settle(FIRST, &own_error(Class::Overloaded));
+            if place == 0 {
+                bench.sends_to(B, SECOND);
+            } else {
+                bench.waits_between(millis(10), millis(10));
+                bench.passed -= millis(10);
+            }
+            bench.swap(call);
         }
-        let mut calls: Vec<_> = (0..50).map(|_| bench.beside("eth_call")).collect();
-        for call in &mut calls {
+        bench.pass(millis(10));
+        bench.swap(&mut calls[0]);
+        bench.settle(SECOND, &answer);
+        bench.swap(&mut calls[0]);
+        for call in &mut calls[1..] {
             bench.swap(call);
-            bench.sends_to(A, FIRST);
-            bench.swap(call);
-        }
-        for call in &mut calls {
-            bench.swap(call);
-            bench.settle(FIRST, &lost());
-            bench.asks(B, SECOND, &Settled::VALUE);
-            assert_eq!(bench.ends(), Outcome::Answered(SECOND));
+            if moved {
+                bench.asks(B, SECOND, &Settled::VALUE);
+                assert_eq!(bench.ends(), Outcome::Answered(SECOND));
+            } else {
+                assert_eq!(bench.ends(), Outcome::Failed(Some(FIRST)));
+            }
             bench.swap(call);
         }
     }
+}
+
+// and not for long
+#[test]
+fn a_move_goes_ahead_where_the_first_answer_does_not_come() {
+    let mut bench = no_retries(Setup::new(2)).call("eth_call");
+    let mut slow = bench.beside("eth_call");
+    let mut plan = bench.plan("eth_call");
+    plan.only = Some(B);
+    bench.begin(plan);
+    bench.sends_to(B, FIRST);
+    bench.swap(&mut slow);
+    bench.asks(A, FIRST, &lost());
+    let mut waited = Duration::ZERO;
+    while let Action::WaitUntil(at) = bench.poll() {
+        let wait = at.saturating_duration_since(bench.now().mono);
+        waited += wait;
+        bench.pass(wait);
+    }
+    assert_eq!(waited, millis(250));
+    assert_eq!(bench.machine.attempts(), 2);
+}
+
+// the attempt on an untried endpoint of a higher tier costs nothing
+#[test]
+fn an_empty_retry_budget_leaves_the_way_to_a_higher_tier() {
+    let mut bench = no_retries(Setup::new(3)).tier(C, 1).call("eth_call");
+    bench.history(B, 1, millis(1), &lost());
+    bench.next("eth_call");
+    bench.asks(A, FIRST, &lost());
+    bench.sends_to(C, SECOND);
+    bench.settle(SECOND, &lost());
+    assert_eq!(bench.ends(), Outcome::Failed(None));
 }
 
 //
@@ -262,10 +331,10 @@ fn a_further_round_costs_one_retry_for_each_request() {
 #[test]
 fn racers_and_checks_cost_no_retries() {
     let mut bench = no_retries(Setup::new(3)).unchecked().race(2).call("eth_call");
-    for endpoint in [A, B] {
-        bench.passes(endpoint);
-        bench.history(endpoint, 1, millis(1), &lost());
-    }
+    bench.passes(A);
+    bench.passes(B);
+    bench.history(A, 1, millis(1), &Settled::VALUE);
+    bench.history(B, 1, millis(1), &lost());
     bench.next("eth_call");
     bench.sends();
     bench.sends();

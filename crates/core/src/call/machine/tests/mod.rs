@@ -6,9 +6,11 @@ mod budgets;
 mod checks;
 mod failover;
 mod hedging;
+mod outage;
 mod racing;
 mod rounds;
 mod tiers;
+mod world;
 
 use super::*;
 use crate::{

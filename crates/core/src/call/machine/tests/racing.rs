@@ -266,3 +266,17 @@ fn another_round_begins_after_everybody_was_asked() {
     bench.waits_between(millis(50), millis(100));
     assert_eq!(racers(&mut bench).len(), 1);
 }
+
+// where everybody fails, a race would only double the load
+#[test]
+fn does_not_race_while_everybody_fails() {
+    let mut bench = Setup::new(2).race(2).call("eth_call");
+    for endpoint in [A, B] {
+        bench.history(endpoint, 1, millis(1), &lost());
+    }
+    bench.next("eth_call");
+    assert_eq!(racers(&mut bench).len(), 1);
+    bench.history(B, 2, millis(1), &Settled::VALUE);
+    bench.next("eth_call");
+    assert_eq!(racers(&mut bench), [B, A]);
+}

@@ -85,7 +85,7 @@ fn a_higher_tier_is_checked_and_asked_for_its_head_before_its_first_call() {
     assert_eq!(bench.waits(), DEADLINE);
     bench.head(B, 100);
     bench.machine.on_head(B);
-    bench.sends_to(B, SECOND);
+    bench.asks(B, SECOND, &Settled::VALUE);
     assert_eq!(bench.machine.attempts(), 2);
     // Its head is known now.
     bench.next("eth_call");
