@@ -69,7 +69,8 @@ pub(crate) async fn drive(
             Next::Head(node, endpoint, timeout) => {
                 let pool = Arc::downgrade(inner);
                 // One that does not tell its head may serve all the same.
-                if let Err(verdict) = read_head(&pool, &node, timeout).await {
+                // Boxed: it is rare and would make every call's future larger.
+                if let Err(verdict) = Box::pin(read_head(&pool, &node, timeout)).await {
                     tracing::debug!(endpoint = %node.label, class = ?verdict.class, "no head");
                 }
                 call.machine.on_head(endpoint);

@@ -436,6 +436,9 @@ impl Machine {
             self.report_check(endpoint, Class::Internal, Some("chain_id"));
             return None;
         }
+        // What the call waits for needs no second check beside it, and one that tells nothing is not
+        // repeated by this call.
+        self.warm.retain(|warm| *warm != endpoint);
         self.checking = Some(Checking {
             endpoint,
             what,
