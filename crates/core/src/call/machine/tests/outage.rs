@@ -56,7 +56,7 @@ fn cost(setup: Setup, latency: u64, checks_pass: bool, seed: u64, at_once: bool)
     let mut world = World::new(setup.seed(seed), play, Nobody);
     if at_once {
         for _ in 0..10 {
-            world.call_at(Duration::ZERO, "eth_call", None);
+            world.call_at(Duration::ZERO, "eth_call");
         }
         world.run();
     } else {
@@ -124,7 +124,7 @@ fn no_call_is_lost_when_one_endpoint_dies_under_load() {
             };
             let mut world = World::new(setup().seed(seed), play, Nobody);
             for call in 0..3000 {
-                world.call_at(millis(call), "eth_call", None);
+                world.call_at(millis(call), "eth_call");
             }
             world.run();
             let answered = |o: &&Option<Outcome>| matches!(o, Some(Outcome::Answered(_)));
@@ -153,7 +153,7 @@ fn no_call_of_a_cold_burst_is_lost_where_one_endpoint_is_dead() {
             let play = OneIsDead(Rng::new(seed));
             let mut world = World::new(setup().seed(seed), play, Nobody);
             for _ in 0..100 {
-                world.call_at(Duration::ZERO, "eth_call", None);
+                world.call_at(Duration::ZERO, "eth_call");
             }
             world.run();
             let answered = |o: &&Option<Outcome>| matches!(o, Some(Outcome::Answered(_)));

@@ -104,11 +104,21 @@ impl<P: Play, W: Watch> World<P, W> {
         self.requests.iter().sum()
     }
 
-    /// A call begins at this time; its caller leaves at that time.
-    pub(super) fn call_at(&mut self, at: Duration, method: &str, leaves: Option<Duration>) -> usize {
+    pub(super) fn call_at(&mut self, at: Duration, method: &str) -> usize {
+        let plan = self.plan_at(at, method);
+        self.plan(at, plan, None)
+    }
+
+    /// The plan of a call that begins at this time.
+    pub(super) fn plan_at(&self, at: Duration, method: &str) -> Plan {
         let row = method::lookup(method);
         let mut plan = Plan::new(row, method, self.start + at + DEADLINE, ATTEMPT);
         plan.allowed = self.router.allowed(method);
+        plan
+    }
+
+    /// A call with this plan begins at this time; its caller leaves at that time.
+    pub(super) fn plan(&mut self, at: Duration, plan: Plan, leaves: Option<Duration>) -> usize {
         let number = self.calls.len();
         self.calls.push(Call {
             machine: Machine::new(plan.clone()),
@@ -124,10 +134,15 @@ impl<P: Play, W: Watch> World<P, W> {
         number
     }
 
+    /// Calls that are not over.
+    pub(super) fn open_calls(&self) -> usize {
+        self.calls.iter().filter(|call| !call.over).count()
+    }
+
     /// One call after the other, each when the one before is over.
     pub(super) fn one_after_the_other(&mut self, method: &str, calls: usize) {
         for _ in 0..calls {
-            let call = self.call_at(self.passed, method, None);
+            let call = self.call_at(self.passed, method);
             self.run_while(|world| !world.calls[call].over);
         }
     }
@@ -184,7 +199,7 @@ impl<P: Play, W: Watch> World<P, W> {
     }
 
     /// A check of an endpoint that is under way is shared.
-    fn check(&mut self, call: Option<usize>, endpoint: EndpointId) {
+    fn check(&mut self, call: Option<usize>, endpoint: EndpointId, most: Duration) {
         let now = self.now();
         let index = endpoint.index();
         if let Some(flight) = &mut self.flights[index] {
@@ -202,6 +217,11 @@ impl<P: Play, W: Watch> World<P, W> {
         self.requests[index] += 1;
         self.watch.spends(endpoint, now);
         let (took, said) = self.play.check(endpoint, self.passed);
+        let (took, said) = if took < most {
+            (took, said)
+        } else {
+            (most, Err(Class::Timeout))
+        };
         self.number += 1;
         let number = self.number;
         self.flights[index] = Some(Flight {
@@ -274,10 +294,10 @@ impl<P: Play, W: Watch> World<P, W> {
             assert!(polls < 100, "the machine loops");
             let action = self.calls[number].machine.poll(&mut self.router, now);
             match action {
-                Action::Warm { endpoint, .. } => self.check(None, endpoint),
-                Action::Check { endpoint, .. } => {
+                Action::Warm { endpoint, timeout } => self.check(None, endpoint, timeout),
+                Action::Check { endpoint, timeout } => {
                     self.calls[number].checking = Some(endpoint);
-                    self.check(Some(number), endpoint);
+                    self.check(Some(number), endpoint, timeout);
                 }
                 Action::Head { endpoint, .. } => {
                     let row = method::lookup("eth_blockNumber");
