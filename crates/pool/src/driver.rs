@@ -66,7 +66,8 @@ pub(crate) async fn drive(
                 call.step(None)
             }
             Next::Head(node, endpoint, timeout) => {
-                look(&Arc::downgrade(inner), &node, timeout).await;
+                // Boxed: it is rare, and would make every call's future larger.
+                Box::pin(look(&Arc::downgrade(inner), &node, timeout)).await;
                 call.machine.on_head(endpoint);
                 call.step(None)
             }

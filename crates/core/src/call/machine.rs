@@ -5,7 +5,6 @@
 //! | here | the actions, the next step, the next attempt |
 //! | `beside` | a second endpoint beside the first: races and hedges |
 //! | `ending` | what the end of an attempt, a check or the call means |
-//! | `follow` | other endpoints under way |
 
 mod beside;
 mod ending;
@@ -437,7 +436,8 @@ impl Machine {
             self.report_check(endpoint, Class::Internal, Some("chain_id"));
             return None;
         }
-        // Not a second time beside the call.
+        // What the call waits for needs no second check beside it, and one that tells nothing is not
+        // repeated by this call.
         self.warm.retain(|warm| *warm != endpoint);
         self.checking = Some(Checking {
             endpoint,

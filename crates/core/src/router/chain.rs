@@ -40,7 +40,9 @@ impl Router {
         if !self.begin_aside(endpoint, row, now) {
             return None;
         }
-        Some(self.endpoints.get(endpoint.index())?.check.begin())
+        let known = self.endpoints.get_mut(endpoint.index())?;
+        known.check_began = Some(now.mono);
+        Some(known.check.begin())
     }
 
     /// Records the id that an endpoint answered to its check. A quarantine is never lifted
@@ -76,18 +78,18 @@ impl Router {
         self.on_aside_failed(endpoint, meaning, now);
     }
 
-    /// The next call asks its chain again: its connection was made anew. HTTP need not tell:
-    /// there an endpoint that could not be reached counts as one, and its failed requests say so
-    /// themselves.
+    /// The next call asks its chain again: its connection was made anew. A transport without
+    /// connections of its own, as HTTP is, need not tell: there an endpoint that could not be reached
+    /// counts as one, and its failed requests say so themselves.
     pub fn on_reconnected(&mut self, endpoint: EndpointId) {
         if let Some(known) = self.endpoints.get_mut(endpoint.index()) {
             known.unreachable();
         }
     }
 
-    /// A check beside the calls is worth starting: none was within this time.
+    /// A check beside the calls, or a look at the head, is worth starting: none was within this time.
     pub(crate) fn may_warm(&mut self, endpoint: EndpointId, timeout: Duration, now: Now) -> bool {
-        let needs = self.needs_check(endpoint);
+        let needs = self.needs_check(endpoint) || self.wants_head(endpoint, now);
         let Some(known) = self.endpoints.get_mut(endpoint.index()) else {
             return false;
         };

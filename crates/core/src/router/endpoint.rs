@@ -146,6 +146,9 @@ pub(crate) struct Endpoint {
     pub(super) shy: SmallVec<[(MethodKey, Instant); 2]>,
     /// A check beside the calls was started, and is given until then.
     pub(super) warm_until: Option<Instant>,
+    /// When its last check was begun, and when it was last asked for its head outside the timer.
+    pub(super) check_began: Option<Instant>,
+    pub(super) head_asked: Option<Instant>,
 }
 
 impl Endpoint {
@@ -163,6 +166,8 @@ impl Endpoint {
             counters: Counters::default(),
             shy: SmallVec::new(),
             warm_until: None,
+            check_began: None,
+            head_asked: None,
         }
     }
 
@@ -185,6 +190,13 @@ impl Endpoint {
             self.profile.account = account;
         }
         self
+    }
+
+    /// What has to be asked again before the next call: its chain, after a long ejection.
+    pub(super) fn refresh_check(&mut self, now: Instant) {
+        if self.circuit.take_recheck(now) {
+            self.check.invalidate();
+        }
     }
 
     /// No connection could be made: whoever answers next may be another node.

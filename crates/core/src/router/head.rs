@@ -56,6 +56,12 @@ impl Router {
             .map_or(Holds::Unknown, |heads| heads.holds(endpoint, height, now.mono))
     }
 
+    /// The heads as they are shown; `None` where head checks are off.
+    #[must_use]
+    pub fn heads_view(&self, now: Now) -> Option<HeadsView> {
+        self.heads.as_ref().map(|heads| heads.view(now.mono))
+    }
+
     /// Whether an endpoint is not known to be at the head that the pool believes.
     pub(crate) fn is_below_reference(&self, endpoint: EndpointId, now: Now) -> bool {
         let Some(heads) = &self.heads else {
@@ -65,10 +71,30 @@ impl Router {
         reference.is_some_and(|reference| heads.head(endpoint, now.mono) < Some(reference))
     }
 
-    /// The heads as they are shown; `None` where head checks are off.
+    /// Whether an endpoint is to be asked for its head before it gets a call: one of a tier that the
+    /// probe timer leaves alone, when calls move there. At most once in the time in which a
+    /// head stays fresh, whatever comes of it.
     #[must_use]
-    pub fn heads_view(&self, now: Now) -> Option<HeadsView> {
-        self.heads.as_ref().map(|heads| heads.view(now.mono))
+    pub fn wants_head(&self, endpoint: EndpointId, now: Now) -> bool {
+        let (Some(heads), Some(known)) = (&self.heads, self.endpoints.get(endpoint.index())) else {
+            return false;
+        };
+        if known.profile.tier <= self.base_tier || self.settings.probe.is_none() {
+            return false;
+        }
+        let stale = heads.settings().stale;
+        let asked = known.head_asked;
+        let is_recent = |at: Instant| now.mono.saturating_duration_since(at) < stale;
+        !asked.is_some_and(is_recent)
+            && heads.head(endpoint, now.mono).is_none()
+            && known.profile.methods.allows("eth_blockNumber")
+            && match known.circuit.stand(Lane::Light, MethodKey::of("eth_blockNumber"), now.mono) {
+                Stand::Closed { .. } | Stand::HalfOpen => true,
+                Stand::Trial
+                | Stand::Open { .. }
+                | Stand::MethodOff { .. }
+                | Stand::Excluded { .. } => false,
+            }
     }
 
     /// Whether to ask an endpoint for `eth_capabilities`: once, after a reconnect, and again when
@@ -146,7 +172,8 @@ impl Router {
         let mut targets: SmallVec<[(u8, EndpointId); 8]> = SmallVec::new();
         let mut in_use = None;
         for id in self.ids() {
-            let known = &self.endpoints[id.index()];
+            let known = &mut self.endpoints[id.index()];
+            known.refresh_check(now.mono);
             let usable = !matches!(known.check.identity(), Identity::Quarantined { .. })
                 && match known.circuit.stand(Lane::Light, key, now.mono) {
                     Stand::Closed { .. } | Stand::HalfOpen => true,
@@ -178,6 +205,7 @@ impl Router {
             return;
         };
         known.counters.good(lookup("eth_blockNumber").id);
+        known.head_asked = Some(now.mono);
         known.books.cool();
         let ticket = known.circuit.begin_probe();
         let changes = known.circuit.on_good(&ticket, now.mono);
@@ -198,6 +226,7 @@ impl Router {
             return;
         };
         known.counters.fail(lookup("eth_blockNumber").id, verdict.class);
+        known.head_asked = Some(now.mono);
         if is_unreachable(verdict, Delivery::MaybeSent) {
             known.unreachable();
         }

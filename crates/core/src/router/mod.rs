@@ -75,7 +75,7 @@ pub struct Router {
     decisions: Decisions,
     lists: bool,
     /// The lowest tier that any endpoint has.
-    lowest_tier: u8,
+    base_tier: u8,
     /// Number of the next endpoint.
     next_serial: u32,
 }
@@ -96,7 +96,7 @@ impl Router {
             .map(|heads| Heads::new(groups(&profiles), heads));
         let profiles_len = profiles.len();
         let lists = profiles.iter().any(|profile| !profile.methods.is_open());
-        let lowest_tier = lowest_tier(&profiles);
+        let base_tier = base_tier(&profiles);
         let endpoints = (0..)
             .zip(profiles)
             .map(|(serial, profile)| Endpoint::new(serial, profile, &settings));
@@ -104,6 +104,7 @@ impl Router {
         Self {
             next_serial: u32::try_from(endpoints.len()).unwrap_or(u32::MAX),
             endpoints,
+            base_tier,
             expected,
             heads,
             selector: Selector::new(profiles_len, settings.select),
@@ -113,7 +114,6 @@ impl Router {
             events: EventQueue::default(),
             decisions: Decisions::default(),
             lists,
-            lowest_tier,
             settings,
         }
     }
@@ -221,7 +221,7 @@ impl Router {
     }
 }
 
-fn lowest_tier(profiles: &[Profile]) -> u8 {
+fn base_tier(profiles: &[Profile]) -> u8 {
     let tiers = profiles.iter().map(|profile| profile.tier);
     tiers.min().unwrap_or(0)
 }

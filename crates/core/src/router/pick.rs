@@ -314,11 +314,12 @@ impl Router {
                 } else {
                     (0.0, 0.0, 0.0)
                 };
+                let latency_ms = known.books.global().latency_ms();
                 Candidate {
                     endpoint: e.endpoint,
                     score: parts.total,
                     weight: known.profile.weight,
-                    latency_ms: blended.latency_ms,
+                    latency_ms: latency_ms.unwrap_or(blended.latency_ms),
                     active: known.in_flight.last_count(),
                     p50_ms,
                     error_rate,

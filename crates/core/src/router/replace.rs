@@ -5,7 +5,7 @@
 //! one that is new begins with nothing, so a changed URL or credential ends an exclusion
 //! . Requests under way find their endpoint by its number and meet no other one in its place.
 
-use super::{Endpoint, Profile, Router, lowest_tier, explain::Decisions, groups};
+use super::{Endpoint, Profile, Router, base_tier, explain::Decisions, groups};
 use crate::{EndpointId, Now, heads::Heads, retry_budget::RetryBudget, settings::Settings};
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ impl Router {
         let before = std::mem::replace(&mut self.settings, Arc::clone(&settings));
         let voices = groups(&profiles);
         self.lists = profiles.iter().any(|profile| !profile.methods.is_open());
-        self.lowest_tier = lowest_tier(&profiles);
+        self.base_tier = base_tier(&profiles);
         let mut present: Vec<_> = std::mem::take(&mut self.endpoints)
             .into_iter()
             .map(Some)

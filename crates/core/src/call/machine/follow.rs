@@ -1,13 +1,12 @@
-//! A call whose pool got other endpoints under way (L-10).
+//! A call whose pool got other endpoints under way.
 
 use super::Machine;
 use crate::{EndpointId, router::EndpointSet};
 
 impl Machine {
     /// The endpoints of the router are others now: `place` says where each of them is, `allowed`
-    /// which of them the method may be sent to. What runs goes on, also at one that is gone; an
-    /// attempt that is still to be told to the driver then names [`EndpointId::GONE`]. Reports name
-    /// places of before and are to be taken first, with [`Machine::take_reports`].
+    /// which of them the method may be sent to. What runs goes on, also at one that is gone. Reports
+    /// name places of before and are to be taken first, with [`Machine::take_reports`].
     pub fn follow(
         &mut self,
         place: impl Fn(EndpointId) -> Option<EndpointId>,
@@ -27,19 +26,18 @@ impl Machine {
         for (endpoint, _) in &mut self.unsent {
             *endpoint = moved(*endpoint);
         }
-        if let Some(checking) = &mut self.checking {
-            checking.endpoint = moved(checking.endpoint);
-        }
-        if let Some((endpoint, _)) = &mut self.bound {
-            *endpoint = moved(*endpoint);
-        }
-        let stays = |endpoint: &mut EndpointId| {
+        let kept = |endpoint: &mut EndpointId| {
             *endpoint = moved(*endpoint);
             *endpoint != EndpointId::GONE
         };
-        self.checked.retain(stays);
-        self.looked.retain(stays);
-        self.warm.retain(stays);
+        self.warm.retain(kept);
+        self.checked.retain(kept);
+        self.looked.retain(kept);
+        if let Some(checking) = &mut self.checking {
+            checking.endpoint = moved(checking.endpoint);
+        }
+        let bound = self.bound.take();
+        self.bound = bound.and_then(|(endpoint, slot)| Some((place(endpoint)?, slot)));
         self.last_failed = self.last_failed.and_then(place);
     }
 }

@@ -5,11 +5,14 @@ mod breaker;
 mod budgets;
 mod checks;
 mod failover;
+mod heads;
 mod hedging;
 mod laws;
+mod learned;
 mod outage;
 mod racing;
 mod rounds;
+mod strategies;
 mod tiers;
 mod world;
 
