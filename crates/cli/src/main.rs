@@ -6,9 +6,13 @@
 mod arguments;
 mod check_config;
 mod classify;
+mod demo;
 mod exit;
 mod explain;
+mod figures;
 mod keys;
+mod lab;
+mod live;
 mod output;
 mod serve;
 
@@ -36,6 +40,8 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Exit {
     match command {
         Command::Serve(arguments) => serve::run(arguments),
+        Command::Demo(arguments) => demo::run(&arguments),
+        Command::Lab(arguments) => lab::run(&arguments),
         Command::CheckConfig { file } => check_config::run(&file),
         Command::Classify => {
             let output = io::BufWriter::new(io::stdout().lock());
