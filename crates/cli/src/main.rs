@@ -8,6 +8,7 @@ mod check_config;
 mod classify;
 mod demo;
 mod exit;
+mod explain;
 mod figures;
 mod keys;
 mod lab;
@@ -50,6 +51,7 @@ fn run(command: Command) -> Exit {
             output::print(&format!("{:#}\n", highwater_gateway::config::schema()));
             Exit::Ok
         }
+        Command::Explain(arguments) => explain::run(&arguments),
         Command::Keys {
             command: KeysCommand::Create { name },
         } => keys::create(&name),

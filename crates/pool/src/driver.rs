@@ -54,6 +54,7 @@ pub(crate) async fn drive(
         return Err(Error::Closed);
     }
     let row = request.descriptor;
+    let repeatable = row.is_read() && !options.solitary;
     let (mut call, mut next) = Call::begin(inner, request, options);
     let ask = Ask::new(inner.next_id(), row, request.method, request.params);
     let mut alone = pin!(None);
@@ -81,7 +82,7 @@ pub(crate) async fn drive(
                 call.step(None)
             }
             Next::Send(node, attempt, timeout, known) => {
-                let repeat = if row.is_read() {
+                let repeat = if repeatable {
                     Repeat::Elsewhere
                 } else {
                     Repeat::Never
@@ -154,6 +155,8 @@ impl<'a> Call<'a> {
         let timeout = options.timeout.unwrap_or(inner.timeout);
         let mut plan = Plan::new(row, request.method, deadline, timeout);
         plan.need = need;
+        plan.strategy = options.strategy;
+        plan.solitary = options.solitary;
         let mut state = inner.lock();
         let wake = state.router.on_call(now);
         plan.allowed = state.router.allowed(request.method);

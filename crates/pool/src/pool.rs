@@ -9,10 +9,11 @@ use crate::{
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use highwater_core::{
-    ChainId,
+    ChainId, Now,
     jsonrpc::Params,
     method::Descriptor,
-    router::Identity,
+    router::{Identity, Router},
+    select::Strategy,
     settings::Settings,
 };
 use std::{fmt, future::Future, sync::Arc, time::Duration};
@@ -39,12 +40,17 @@ pub struct Request<'a> {
 }
 
 /// Limits of one call; what is left out is the pool's own setting.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct CallOptions {
     /// Longest time for the whole call.
     pub deadline: Option<Duration>,
     /// Longest time for one attempt.
     pub timeout: Option<Duration>,
+    /// Who serves the call.
+    pub strategy: Option<Arc<Strategy>>,
+    /// Sent once: never raced or hedged, and repeated only when it is proven that nothing was sent
+    ///
+    pub solitary: bool,
 }
 
 impl Pool {
@@ -126,6 +132,13 @@ impl Pool {
         while probes.next().await.is_some() {}
         drop(probes);
         self.snapshot()
+    }
+
+    /// The router under its lock, with the time now: for looking, and for nothing that takes long.
+    #[doc(hidden)]
+    pub fn with_router<T>(&self, look: impl FnOnce(&mut Router, Now) -> T) -> T {
+        let now = self.inner.now();
+        look(&mut self.inner.lock().router, now)
     }
 
     /// Drives the head probes: for an owner that wants them on a runtime of its own. As long
