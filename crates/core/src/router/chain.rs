@@ -76,10 +76,12 @@ impl Router {
         self.on_aside_failed(endpoint, meaning, now);
     }
 
-    /// The next call asks its chain again: its connection was made anew.
+    /// Its connection was made anew: the next call asks its chain again, and what it said of
+    /// itself may be another node's.
     pub fn on_reconnected(&mut self, endpoint: EndpointId) {
         if let Some(known) = self.endpoints.get_mut(endpoint.index()) {
             known.check.invalidate();
+            known.learned.on_reconnected();
         }
     }
 

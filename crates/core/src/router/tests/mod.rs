@@ -1,6 +1,7 @@
 //! Tests of the router without a machine.
 
 mod books;
+mod capabilities;
 mod explained;
 mod probes;
 mod views;
