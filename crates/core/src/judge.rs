@@ -297,7 +297,11 @@ mod tests {
             (r#"{"id":1,"result":"0x01"}"#, Content::Value),
             (r#"{"id":1,"result":false}"#, Content::Value),
         ] {
-            assert_eq!(ask("eth_getBalance", "[]", body), result(expected), "{body}");
+            assert_eq!(
+                ask("eth_getBalance", "[]", body),
+                result(expected),
+                "{body}"
+            );
         }
     }
 
@@ -311,12 +315,25 @@ mod tests {
         let number = r#"{"id":1,"result":"0x64"}"#;
         let block = r#"{"id":1,"result":{"hash":"0x1","number": "0x65","transactions":[]}}"#;
         let at = |source, height| Some((source, height));
-        assert_eq!(head("eth_blockNumber", "[]", number), at(Source::Number, 100));
+        assert_eq!(
+            head("eth_blockNumber", "[]", number),
+            at(Source::Number, 100)
+        );
         let latest = at(Source::LatestBlock, 101);
-        assert_eq!(head("eth_getBlockByNumber", r#"["latest",false]"#, block), latest);
-        assert_eq!(head("eth_getBlockByNumber", r#" [ "latest" ]"#, block), latest);
+        assert_eq!(
+            head("eth_getBlockByNumber", r#"["latest",false]"#, block),
+            latest
+        );
+        assert_eq!(
+            head("eth_getBlockByNumber", r#" [ "latest" ]"#, block),
+            latest
+        );
         for params in [r#"["0x65",false]"#, r#"["finalized",false]"#, "[]"] {
-            assert_eq!(head("eth_getBlockByNumber", params, block), None, "{params}");
+            assert_eq!(
+                head("eth_getBlockByNumber", params, block),
+                None,
+                "{params}"
+            );
         }
         assert_eq!(head("eth_getBlockByHash", r#"["latest"]"#, block), None);
         assert_eq!(head("eth_gasPrice", "[]", number), None);
@@ -331,7 +348,10 @@ mod tests {
         assert!(matches!(
             ask("eth_call", "[{}]", revert),
             Settled::Terminal {
-                verdict: Verdict { class: Class::ExecutionRevert, .. },
+                verdict: Verdict {
+                    class: Class::ExecutionRevert,
+                    ..
+                },
                 meaning: Meaning::Healthy,
             }
         ));
@@ -339,7 +359,10 @@ mod tests {
             ask("eth_call", "[{}]", r#"{"id":2,"result":"0x1"}"#),
             Settled::Failed {
                 showable: false,
-                verdict: Verdict { class: Class::MalformedEnvelope, .. },
+                verdict: Verdict {
+                    class: Class::MalformedEnvelope,
+                    ..
+                },
                 ..
             }
         ));

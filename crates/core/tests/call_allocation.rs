@@ -33,12 +33,7 @@ fn router(strategy: Strategy) -> Router {
 }
 
 /// A call as the pool makes it.
-fn call(
-    router: &mut Router,
-    name: &'static str,
-    only: Option<EndpointId>,
-    start: Now,
-) -> Outcome {
+fn call(router: &mut Router, name: &'static str, only: Option<EndpointId>, start: Now) -> Outcome {
     let row = method::lookup(name);
     router.on_call(start);
     let deadline = start.mono + Duration::from_secs(9);

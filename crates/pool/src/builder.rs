@@ -182,7 +182,12 @@ impl Builder {
         let mut settings = self.settings;
         settings.verify_chain_id = self.verify_chain_id;
         let settings = Arc::new(settings);
-        let router = Router::new(Arc::clone(&settings), self.chain, profiles, self.seed.unwrap_or_else(random));
+        let router = Router::new(
+            Arc::clone(&settings),
+            self.chain,
+            profiles,
+            self.seed.unwrap_or_else(random),
+        );
         Ok(Pool::from_inner(Inner {
             nodes: nodes.into(),
             router: Mutex::new(router),

@@ -49,9 +49,9 @@ impl Router {
     /// Whether an endpoint holds a block.
     #[must_use]
     pub fn holds(&self, endpoint: EndpointId, height: u64, now: Now) -> Holds {
-        self.heads
-            .as_ref()
-            .map_or(Holds::Unknown, |heads| heads.holds(endpoint, height, now.mono))
+        self.heads.as_ref().map_or(Holds::Unknown, |heads| {
+            heads.holds(endpoint, height, now.mono)
+        })
     }
 
     /// Whether an endpoint is not known to be at the head that the pool believes.

@@ -2,7 +2,8 @@
 
 use super::*;
 
-const SAID: &str = r#"{"head":{"number":"0x3e8"},"state":{"oldestBlock":"0x384"},"logs":{"disabled":true}}"#;
+const SAID: &str =
+    r#"{"head":{"number":"0x3e8"},"state":{"oldestBlock":"0x384"},"logs":{"disabled":true}}"#;
 
 fn wants(stage: &Stage) -> bool {
     stage.router.wants_capabilities(A, stage.now())
@@ -26,7 +27,10 @@ fn what_an_endpoint_says_of_itself_is_asked_once_and_decides_what_it_is_asked() 
     assert_eq!(stage.view(A).head, Some(1000));
     let old = r#"[{"to":"0x1"},"0x64"]"#;
     assert_eq!(out(&mut stage, "eth_call", old), Some(Why::DoesNotKeep));
-    assert_eq!(out(&mut stage, "eth_call", r#"[{"to":"0x1"},"0x384"]"#), None);
+    assert_eq!(
+        out(&mut stage, "eth_call", r#"[{"to":"0x1"},"0x384"]"#),
+        None
+    );
     let logs = r#"[{"fromBlock":"0x3e0","toBlock":"0x3e8"}]"#;
     assert_eq!(out(&mut stage, "eth_getLogs", logs), Some(Why::DoesNotKeep));
     // After a reconnect it may be another node.

@@ -84,7 +84,9 @@ impl Stage {
 
     fn begin(&mut self, endpoint: EndpointId, method: &str) -> Ticket {
         let (plan, now) = (self.plan(method), self.now());
-        let ticket = self.router.begin(endpoint, AttemptId(0), &plan, TIMEOUT, now);
+        let ticket = self
+            .router
+            .begin(endpoint, AttemptId(0), &plan, TIMEOUT, now);
         ticket.expect("a token")
     }
 
