@@ -16,7 +16,6 @@ use highwater_core::{
     classify::{Class, Verdict},
     jsonrpc::Params,
     judge::{of_class, quantity},
-    learn::capabilities,
     method::lookup,
     router::Identity,
 };
@@ -134,12 +133,14 @@ pub(crate) async fn read_capabilities(pool: &Weak<Inner>, node: &Arc<Node>, time
     let Some(judged) = ask(pool, node, "eth_capabilities", timeout).await else {
         return;
     };
-    let said = result(&judged).ok().and_then(capabilities::parse);
     let Some(inner) = pool.upgrade() else { return };
     let now = inner.now();
     let mut state = inner.lock();
     if let Some(endpoint) = state.place(node) {
-        state.router.on_capabilities(endpoint, said.as_ref(), now);
+        match result(&judged) {
+            Ok(said) => state.router.on_capabilities(endpoint, said, now),
+            Err(_) => state.router.on_no_capabilities(endpoint, now),
+        }
     }
     inner.tell(state);
 }

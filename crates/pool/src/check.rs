@@ -184,7 +184,12 @@ fn read(judged: Judged) -> Result<ChainId, (Verdict, Meaning)> {
         Err((verdict, meaning))
     };
     let shown = match (judged.settled, judged.shown) {
-        (Settled::Failed { verdict, meaning, .. }, _) => return Err((verdict, meaning)),
+        (
+            Settled::Failed {
+                verdict, meaning, ..
+            },
+            _,
+        ) => return Err((verdict, meaning)),
         (Settled::Result { .. }, Some(shown)) => shown,
         (Settled::Terminal { .. } | Settled::Result { .. }, _) => {
             return not_ready(Class::Internal, "error");

@@ -8,7 +8,6 @@ use crate::{
     classify::{Class, Verdict},
     event::Event,
     heads::{HeadsView, Holds, Source},
-    learn::Capabilities,
     method::{Lane, lookup},
 };
 use smallvec::SmallVec;
@@ -51,9 +50,9 @@ impl Router {
     /// Whether an endpoint holds a block.
     #[must_use]
     pub fn holds(&self, endpoint: EndpointId, height: u64, now: Now) -> Holds {
-        self.heads
-            .as_ref()
-            .map_or(Holds::Unknown, |heads| heads.holds(endpoint, height, now.mono))
+        self.heads.as_ref().map_or(Holds::Unknown, |heads| {
+            heads.holds(endpoint, height, now.mono)
+        })
     }
 
     /// The heads as they are shown; `None` where head checks are off.
@@ -95,39 +94,6 @@ impl Router {
                 | Stand::MethodOff { .. }
                 | Stand::Excluded { .. } => false,
             }
-    }
-
-    /// Whether to ask an endpoint for `eth_capabilities`: once, after a reconnect, and again when
-    /// what it said is forgotten. Only beside a probe.
-    #[must_use]
-    pub fn wants_capabilities(&self, endpoint: EndpointId, now: Now) -> bool {
-        let key = MethodKey::of("eth_capabilities");
-        self.endpoints.get(endpoint.index()).is_some_and(|known| {
-            known.learned.wants_capabilities(now.mono)
-                && known.profile.methods.allows("eth_capabilities")
-                && matches!(
-                    known.circuit.stand(Lane::Light, key, now.mono),
-                    Stand::Closed { .. }
-                )
-        })
-    }
-
-    /// What an endpoint said of itself; `None`: nothing that can be read, or it does not know the
-    /// method. Neither is a sample nor a strike: whoever asked it just probed it.
-    pub fn on_capabilities(&mut self, endpoint: EndpointId, said: Option<&Capabilities>, now: Now) {
-        let Some(known) = self.endpoints.get_mut(endpoint.index()) else {
-            return;
-        };
-        match said {
-            Some(said) => {
-                known.counters.good(lookup("eth_capabilities").id);
-                known.learned.on_capabilities(said, now.mono);
-            }
-            None => known.learned.on_no_capabilities(now.mono),
-        }
-        if let Some(height) = said.and_then(|said| said.head) {
-            self.on_head(endpoint, Source::Capabilities, height, now);
-        }
     }
 
     /// Nobody drives the probe timer any more: the next call finds it standing and says so.

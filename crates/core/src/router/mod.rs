@@ -13,10 +13,12 @@
 //! | `chain` | chain ids: checks and quarantine |
 //! | `head` | heads, probes and drift |
 //! | `replace` | other endpoints at run time |
+//! | `capabilities` | what endpoints say of themselves |
 //! | `explain` | why this endpoint, why now |
 //! | `snapshot` | everything known, to be shown |
 //! | `inflight`, `methods`, `set` | calls under way, method lists, sets of endpoints |
 
+mod capabilities;
 mod chain;
 mod endpoint;
 mod explain;
@@ -33,8 +35,8 @@ mod standing;
 
 pub use crate::identity::Identity;
 pub use endpoint::{Counters, MethodCount, Profile};
-pub(crate) use inflight::Slot;
 pub use explain::{Considered, Decision, Explanation, Why};
+pub(crate) use inflight::Slot;
 pub use methods::MethodList;
 pub(crate) use pick::{
     Asked, Choice, Health, Moment, Nobody, Pick, Purpose, Query, Tiers, UNREACHABLE,

@@ -88,7 +88,12 @@ impl Router {
     #[must_use]
     pub fn plan_for(&self, row: &'static Descriptor, method: &str, now: Now) -> Plan {
         let deadline = now.mono.checked_add(Duration::from_secs(1));
-        let mut plan = Plan::new(row, method, deadline.unwrap_or(now.mono), Duration::from_secs(1));
+        let mut plan = Plan::new(
+            row,
+            method,
+            deadline.unwrap_or(now.mono),
+            Duration::from_secs(1),
+        );
         plan.allowed = self.allowed(method);
         plan
     }

@@ -138,9 +138,9 @@ impl Router {
             None => (None, Holds::Unknown),
             Some(heads) => (
                 heads.head(endpoint, at),
-                plan.need.height.map_or(Holds::Unknown, |height| {
-                    heads.holds(endpoint, height, at)
-                }),
+                plan.need
+                    .height
+                    .map_or(Holds::Unknown, |height| heads.holds(endpoint, height, at)),
             ),
         };
         Ok(Eligible {
