@@ -7,13 +7,16 @@
 
 mod bench;
 mod abandon;
+mod answers;
 mod cancel;
 mod chain;
 mod events;
 mod failover;
 mod fake;
+mod heads;
 mod http;
 mod limits;
+mod missing;
 mod probes;
 mod race;
 mod reconnect;
