@@ -19,7 +19,7 @@ impl Accounts {
     /// Whose budget each endpoint of a chain spends, in order.
     pub(crate) fn of(&mut self, chain: &ChainSettings) -> Vec<Arc<Account>> {
         let account = |settings: &EndpointSettings| match &settings.account {
-            None => Arc::new(Account::new(&settings.label, &settings.budget)),
+            None => Arc::new(Account::new("", &settings.budget)),
             Some(name) => {
                 let new = || Arc::new(Account::new(name, &settings.budget));
                 Arc::clone(self.named.entry(name.clone()).or_insert_with(new))

@@ -53,7 +53,7 @@ pub(crate) async fn drive(
         return Err(Error::Closed);
     }
     let row = request.descriptor;
-    let repeatable = row.is_read() && !options.solitary;
+    let may_repeat = row.is_read() && !options.solitary;
     let (mut call, mut next) = Call::begin(inner, request, options);
     let ask = Ask::new(inner.next_id(), row, request.method, request.params);
     let mut alone = pin!(None);
@@ -77,7 +77,7 @@ pub(crate) async fn drive(
                 call.step(None)
             }
             Next::Send(node, attempt, timeout, known) => {
-                let repeat = if repeatable {
+                let repeat = if may_repeat {
                     Repeat::Elsewhere
                 } else {
                     Repeat::Never

@@ -12,7 +12,7 @@ use highwater_core::{
     ChainId, Now,
     jsonrpc::Params,
     method::Descriptor,
-    router::{Identity, Router},
+    router::Identity,
     select::Strategy,
     settings::Settings,
 };
@@ -132,13 +132,6 @@ impl Pool {
         while probes.next().await.is_some() {}
         drop(probes);
         self.snapshot()
-    }
-
-    /// The router under its lock, with the time now: for looking, and for nothing that takes long.
-    #[doc(hidden)]
-    pub fn with_router<T>(&self, look: impl FnOnce(&mut Router, Now) -> T) -> T {
-        let now = self.inner.now();
-        look(&mut self.inner.lock().router, now)
     }
 
     /// Drives the head probes: for an owner that wants them on a runtime of its own. As long

@@ -64,7 +64,8 @@ impl Admin {
             .enable_all()
             .build()
             .map_err(|error| internal(error.to_string()))?;
-        let answer = runtime.block_on(timeout(WAIT, self.exchange(target, token)));
+        let answer =
+            runtime.block_on(async { timeout(WAIT, self.exchange(target, token)).await });
         let (status, body) = answer.unwrap_or_else(|_| {
             let wait = WAIT.as_secs();
             let problem = format!("the admin listener did not answer within {wait} s");

@@ -24,7 +24,7 @@ use http_body_util::Full;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use serde::Serialize;
-use standing::{EndpointDetails, EndpointHealth, Standing};
+use standing::{EndpointDetails, EndpointHealth};
 use sha2::{Digest, Sha256};
 use std::{convert::Infallible, net::IpAddr, sync::Arc, time::Duration};
 use subtle::ConstantTimeEq;
@@ -190,13 +190,13 @@ impl Admin {
     fn health(&self) -> Body {
         let shared = &self.shared;
         let chains = shared.chains.iter().map(|chain| {
-            let standing = Standing::of(chain);
+            let snapshot = chain.pool.snapshot();
             ChainHealth {
                 name: &chain.name,
-                id: chain.pool.chain_id().map(|id| id.0),
+                id: snapshot.chain.map(|id| id.0),
                 ready: chain.is_ready(),
-                reference_head: standing.reference,
-                endpoints: standing.health(),
+                reference_head: snapshot.reference_head,
+                endpoints: standing::health(&snapshot),
             }
         });
         let status = if shared.shutdown.reached(Phase::Draining) {
@@ -215,12 +215,12 @@ impl Admin {
 
     fn endpoints(&self) -> Body {
         let chains = self.shared.chains.iter().map(|chain| {
-            let standing = Standing::of(chain);
+            let snapshot = chain.pool.snapshot();
             ChainEndpoints {
                 name: &chain.name,
-                id: chain.pool.chain_id().map(|id| id.0),
-                reference_head: standing.reference,
-                endpoints: standing.endpoints(),
+                id: snapshot.chain.map(|id| id.0),
+                reference_head: snapshot.reference_head,
+                endpoints: standing::endpoints(&snapshot),
             }
         });
         Body::json(&Endpoints {

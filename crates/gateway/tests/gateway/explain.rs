@@ -149,6 +149,7 @@ async fn what_was_counted_of_an_endpoint_is_shown() {
     assert_eq!((&state[0]["lane"], &state[0]["strikes"]), (&"state".into(), &1.into()));
     let account = &endpoint["account"];
     assert_eq!((&account["name"], &account["rps"]), (&"main".into(), &50.0.into()));
+    assert!(endpoint["head"].is_null());
 }
 
 #[tokio::test]
