@@ -3,6 +3,8 @@
 //! The header hash is the keccak of the RLP header, roots and bloom are computed, transactions are
 //! signed. Only the state root stands for nothing, since there is no state trie.
 
+use std::sync::Arc;
+
 use alloy_consensus::constants::EMPTY_WITHDRAWALS;
 use alloy_consensus::proofs::{calculate_receipt_root, calculate_transaction_root};
 use alloy_consensus::{
@@ -71,7 +73,7 @@ pub(super) struct Sent {
 /// Makes the block at a height of a branch.
 pub(super) fn build(
     spec: &ChainSpec,
-    accounts: &[Account],
+    accounts: &[Arc<Account>],
     (branch, height): (Branch, u64),
     parent: B256,
     sent: &[Sent],

@@ -4,25 +4,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::ledger::{Entry, Ledger};
+use super::perfect::Perfect;
 use super::question::quantity;
 use super::{Breach, Violation};
 use crate::chain::Chain;
-use crate::node::{Carriage, Dialect, Latency, Node, Profile};
 
 pub(super) fn check(ledger: &Ledger<'_>, chain: &Arc<Chain>, found: &mut Vec<Violation>) {
-    let mut perfect = Node::new(
-        Profile {
-            name: String::new(),
-            dialect: Dialect::Geth,
-            latency: Latency::Constant(Duration::ZERO),
-            faults: Vec::new(),
-        },
-        Arc::clone(chain),
-        u64::MAX,
-    );
+    let mut perfect = Perfect::new(chain);
     for (entry, answer, result) in ledger.results() {
         let (true, Some(got)) = (entry.method == "eth_getLogs", result.as_array()) else {
             continue;
@@ -107,13 +98,8 @@ fn explicit(entry: &Entry<'_>) -> bool {
 }
 
 /// The logs that a perfect node returns; `None` when it refuses.
-fn truth(perfect: &mut Node, at: Duration, entry: &Entry<'_>) -> Option<BTreeSet<Place>> {
-    let body = json!({"id": 1, "method": "eth_getLogs", "params": entry.params}).to_string();
-    let exchange = perfect.ask(at, "", body.as_bytes());
-    let Carriage::Answer(delivery) = exchange.carriage else {
-        return None;
-    };
-    let reply: Value = serde_json::from_slice(&delivery.body).ok()?;
-    let logs = reply.get("result")?.as_array()?;
+fn truth(perfect: &mut Perfect, at: Duration, entry: &Entry<'_>) -> Option<BTreeSet<Place>> {
+    let result = perfect.result(at, entry.method, entry.raw)?;
+    let logs: Vec<Value> = serde_json::from_str(&result).ok()?;
     Some(logs.iter().filter_map(place).collect())
 }

@@ -77,6 +77,25 @@ pub(super) fn height(method: &str, result: &Value) -> Option<u64> {
     }
 }
 
+/// The same of an answer that nobody parsed.
+pub(super) fn raw_height(method: &str, raw: &str) -> Option<u64> {
+    let plain = || raw.strip_prefix('"')?.strip_suffix('"');
+    match method {
+        "eth_blockNumber" => quantity(plain()?),
+        "eth_getBlockByNumber" | "eth_getBlockByHash" => {
+            let block: Numbered<'_> = serde_json::from_str(raw).ok()?;
+            quantity(block.number?)
+        }
+        "eth_getBalance" | "eth_call" | "eth_getStorageAt" => Some(read_at(plain()?)?.height),
+        _ => None,
+    }
+}
+
+#[derive(serde::Deserialize)]
+struct Numbered<'a> {
+    number: Option<&'a str>,
+}
+
 /// The tag that the answer of a state read must carry.
 pub(super) fn tag(entry: &Entry<'_>) -> Option<u64> {
     let address = |value: Option<&Value>| value?.as_str()?.parse::<Address>().ok();

@@ -113,8 +113,8 @@ fn shown(ledger: &Ledger<'_>) -> Vec<(Duration, u64)> {
     let mut highest = 0;
     let mut shown = Vec::new();
     for served in &ledger.served {
-        for (method, result) in served.methods.iter().zip(&served.results) {
-            if let Some(height) = question::height(method, result) {
+        for (method, reply) in served.methods.iter().zip(&served.replies) {
+            if let Some(height) = reply.result.and_then(|raw| question::raw_height(method, raw)) {
                 highest = highest.max(height);
             }
         }

@@ -41,6 +41,7 @@ fn promises() -> Promises {
         })],
         once: vec!["eth_sendTransaction".into()],
         local: vec!["eth_blockNumber".into()],
+        ..Promises::default()
     }
 }
 
@@ -97,6 +98,8 @@ impl Tale {
             at: MS * at,
             node: 0,
             methods: vec![method.into()],
+            ids: vec![Some("1".into())],
+            status: 200,
             body: json!({"id": 1, "result": result}).to_string(),
         });
     }
@@ -105,6 +108,7 @@ impl Tale {
         self.events.push(Event::Received {
             at: MS * at,
             node,
+            id: Some(self.calls.to_string()),
             method: method.into(),
             params: params.to_string(),
         });

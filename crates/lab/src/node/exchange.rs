@@ -93,6 +93,8 @@ pub enum Seen {
     Complete {
         /// HTTP status.
         status: u16,
+        /// Headers beside the content's type and length.
+        headers: Vec<(String, String)>,
         /// The body.
         body: Bytes,
     },
@@ -120,6 +122,7 @@ impl Exchange {
                 }
                 let complete = Seen::Complete {
                     status: delivery.status,
+                    headers: delivery.headers.clone(),
                     body: delivery.body.clone(),
                 };
                 Some((at, complete))

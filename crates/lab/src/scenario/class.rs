@@ -96,3 +96,21 @@ pub(super) fn find(name: &str) -> Option<(u16, i64, &'static str)> {
 pub(super) fn names() -> Vec<&'static str> {
     CLASSES.iter().map(|(class, ..)| *class).collect()
 }
+
+/// Whether an error is the chain's answer to the caller, whichever endpoint is asked: it reverts, the
+/// request is wrong, the transaction is.
+#[must_use]
+pub fn is_answer(error: &str) -> bool {
+    const ANSWERS: [&str; 6] = [
+        "execution_revert",
+        "invalid_params",
+        "invalid_request",
+        "parse_error",
+        "tx_rejected",
+        "already_known",
+    ];
+    ANSWERS.iter().any(|name| {
+        let known = find(name);
+        known.is_some_and(|(_, _, message)| error.contains(message))
+    })
+}

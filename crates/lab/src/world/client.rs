@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::chain::{Sender, TRANSFER};
+use crate::chain::{Quarry, Sender, TRANSFER};
 use crate::history::Got;
 use crate::rng::Rng;
 use crate::scenario::{Ask, Scenario};
@@ -26,12 +26,17 @@ pub(super) struct Client {
 }
 
 impl Client {
-    pub(super) fn new(scenario: &Scenario, index: u64) -> Self {
+    pub(super) fn new(scenario: &Scenario, index: u64, quarry: &Quarry) -> Self {
         let number = usize::try_from(index).unwrap_or(0);
         Self {
             asks: scenario.load.asks.clone(),
             rng: Rng::at(scenario.seed, &[u64::MAX, index]),
-            sender: Sender::new(scenario.seed, scenario.chain.chain_id, number),
+            sender: Sender::from_quarry(
+                scenario.chain.seed,
+                scenario.chain.chain_id,
+                number,
+                quarry,
+            ),
             head: scenario.chain.start,
             hashes: Vec::new(),
             sent: 0,
@@ -77,6 +82,12 @@ impl Client {
                 self.sent += 1;
                 self.remember(hash.to_string());
                 ("eth_sendRawTransaction", json!([raw]))
+            }
+            Ask::Filter => {
+                // The second topic tells one from the other.
+                let topic = format!("0x{:016x}{:048x}", self.rng.next(), 0);
+                let topics = [TRANSFER.to_string(), topic];
+                ("eth_newFilter", json!([{"address": me, "topics": topics}]))
             }
         }
     }
