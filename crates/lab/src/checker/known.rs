@@ -1,7 +1,7 @@
 //! What was known to be wrong before it was used: endpoints of another chain, nulls against which
 //! somebody had spoken, and replies that answer nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::ledger::{Entry, Ledger};
@@ -56,17 +56,17 @@ fn other_chain(ledger: &Ledger<'_>, expected: u64, found: &mut Vec<Violation>) {
     }
 }
 
-/// What one call was told behind the scenes: who was asked, and what was said.
+/// What went on behind one call.
 #[derive(Default)]
-struct Told<'a> {
-    /// Endpoints that were asked, and when first.
-    asked: Vec<usize>,
-    /// Results, with the endpoint and the place among all events.
-    said: Vec<(usize, usize, &'a str)>,
+struct Told {
+    /// Endpoints that were asked the same while it was open.
+    asked: BTreeSet<usize>,
+    /// An endpoint that had answered with a value, and sees the chain as it is.
+    valued: Option<usize>,
 }
 
 /// Nulls that were given although somebody had answered otherwise, or although nobody else was
-/// asked: null says "not here" and needs a second endpoint, and it is no value of the state.
+/// asked: null says "not here" and needs a second endpoint.
 fn nulls(
     ledger: &Ledger<'_>,
     chain: &Arc<Chain>,
@@ -91,20 +91,16 @@ fn nulls(
                 detail,
             });
         };
-        let Some(may_be_null) = may_be_null(entry.method) else {
-            continue;
-        };
-        if !may_be_null {
-            report(format!("{} was answered with null", entry.method));
+        if !is_weak(entry.method) {
             continue;
         }
-        let told = told(ledger, entry, answer.place);
-        if let Some((node, ..)) = told.said.iter().find(|(.., text)| *text != "null") {
+        let told = told(ledger, entry, answer.place, promises);
+        if let Some(node) = told.valued {
             report(format!("endpoint {node} had answered with a value"));
             continue;
         }
         let alone = told.asked.len() <= 1;
-        let other = promises.steady.iter().find(|node| !told.asked.contains(node));
+        let other = promises.confirming.iter().find(|node| !told.asked.contains(node));
         let (true, Some(other)) = (alone, other) else {
             continue;
         };
@@ -124,46 +120,54 @@ fn nulls(
     }
 }
 
-/// What endpoints were asked and said about the question of a call while it was open, other calls
-/// with the same question included.
-fn told<'a>(ledger: &Ledger<'a>, entry: &Entry<'_>, until: usize) -> Told<'a> {
+/// What endpoints were asked and said about the question of a call while it was open. Other calls
+/// may ask the same; whichever of them this one was, it is held to what all of them were told.
+fn told(ledger: &Ledger<'_>, entry: &Entry<'_>, until: usize, promises: &Promises) -> Told {
     let mut told = Told::default();
-    let mut ids = Vec::new();
+    // By id: who answered with null, and who with a value.
+    let mut said: BTreeMap<Option<&str>, (bool, Option<usize>)> = BTreeMap::new();
     for reached in &ledger.reached {
         if reached.at >= entry.called
             && reached.place < until
             && reached.method == entry.method
             && reached.params == entry.raw
         {
-            if !told.asked.contains(&reached.node) {
-                told.asked.push(reached.node);
-            }
-            ids.push((reached.node, reached.id));
+            told.asked.insert(reached.node);
+            said.entry(reached.id).or_default();
         }
     }
-    for served in &ledger.served {
-        let asked = |id: &Option<String>| ids.contains(&(served.node, id.as_deref()));
-        if served.place < until && served.ids.iter().any(asked) {
-            for (_, reply) in served.sound() {
-                if let Some(result) = reply.result {
-                    told.said.push((served.node, served.place, result));
-                }
+    for served in ledger.served.iter().filter(|served| served.place < until) {
+        for id in served.ids {
+            let Some((null, value)) = said.get_mut(&id.as_deref()) else {
+                continue;
+            };
+            let sound = served.replies.iter().find(|reply| reply.answers(id.as_deref()));
+            match sound.and_then(|reply| reply.result) {
+                Some("null") => *null = true,
+                Some(_) if promises.sighted.contains(&served.node) => *value = Some(served.node),
+                Some(_) | None => {}
             }
         }
     }
+    let mut nulls = said.values().filter(|(null, _)| *null);
+    told.valued = nulls
+        .next()
+        .and_then(|(_, value)| *value)
+        .filter(|_| nulls.all(|(_, value)| value.is_some()));
     told
 }
 
-/// Whether null is an answer to a method at all; `None` for methods that are not looked at.
-fn may_be_null(method: &str) -> Option<bool> {
-    match method {
-        "eth_getTransactionReceipt"
-        | "eth_getTransactionByHash"
-        | "eth_getBlockByNumber"
-        | "eth_getBlockByHash" => Some(true),
-        "eth_getBalance" | "eth_call" | "eth_getStorageAt" | "eth_getCode" | "eth_blockNumber" => {
-            Some(false)
-        }
-        _ => None,
-    }
+/// Whether null says no more than "not here": of points of the chain, and in place of state.
+fn is_weak(method: &str) -> bool {
+    const METHODS: [&str; 8] = [
+        "eth_getTransactionReceipt",
+        "eth_getTransactionByHash",
+        "eth_getBlockByNumber",
+        "eth_getBlockByHash",
+        "eth_getBalance",
+        "eth_call",
+        "eth_getStorageAt",
+        "eth_getCode",
+    ];
+    METHODS.contains(&method)
 }

@@ -32,6 +32,10 @@ pub struct Promises {
     /// Endpoints that do nothing wrong from the beginning to the end, where one of them is enough to
     /// answer every read.
     pub steady: Vec<usize>,
+    /// Those of them that can confirm what another one says: they are of the lowest tier.
+    pub confirming: Vec<usize>,
+    /// Endpoints that see the chain as it is, whatever else they do.
+    pub sighted: Vec<usize>,
 }
 
 /// A time in which every endpoint fails.
@@ -99,6 +103,13 @@ impl Promises {
         promises.most_requests = most_requests(router);
         promises.outages = outages(scenario);
         promises.steady = steady(scenario);
+        let lowest = router.seats.iter().map(|seat| seat.tier).min();
+        let is_lowest = |node: &usize| router.seats.get(*node).map(|seat| seat.tier) == lowest;
+        promises.confirming = promises.steady.iter().copied().filter(is_lowest).collect();
+        let sees = |fault: &Fault| matches!(fault.what, What::Sees(_));
+        let nodes = scenario.nodes.iter().enumerate();
+        let sighted = nodes.filter(|(_, (node, _))| !node.faults.iter().any(sees));
+        promises.sighted = sighted.map(|(index, _)| index).collect();
         promises
     }
 }
@@ -109,6 +120,12 @@ fn faults(scenario: &Scenario) -> impl Iterator<Item = &Fault> {
 
 fn exempt(scenario: &Scenario) -> BTreeSet<Breach> {
     let mut exempt = BTreeSet::new();
+    let sees = |fault: &Fault| matches!(fault.what, What::Sees(_));
+    let clamps = scenario.nodes.iter().any(|(node, _)| node.dialect.clamps_logs());
+    if clamps && faults(scenario).any(sees) {
+        // A range past its head is answered with what there is, as if there were no more.
+        exempt.extend([Breach::LogsMissing, Breach::WrongHeight]);
+    }
     for fault in faults(scenario) {
         match &fault.what {
             What::Sees(Sees::Lag(_) | Sees::Stuck | Sees::Backwards { .. } | Sees::Ahead(_)) => {
@@ -116,9 +133,12 @@ fn exempt(scenario: &Scenario) -> BTreeSet<Breach> {
                     Breach::WentBack,
                     Breach::TooStale,
                     Breach::ReceiptVanished,
-                    // Behind when it was asked, on a fork that the network held then.
+                    // On a fork that the network left since.
                     Breach::Orphaned,
                 ]);
+                if !scenario.chain.forks.is_empty() {
+                    exempt.insert(Breach::LogsMissing);
+                }
             }
             What::Sees(Sees::Strayed(_)) => exempt.extend([
                 Breach::WentBack,
@@ -221,6 +241,16 @@ fn steady(scenario: &Scenario) -> Vec<usize> {
         // Nobody draws six deviations in a few thousand requests.
         Latency::LogNormal { median, sigma } => median.mul_f64((6.0 * sigma).exp()),
     };
+    // Without heads, "invalid params" from a node that is behind reads as the chain's answer.
+    let behind = |fault: &Fault| {
+        matches!(
+            fault.what,
+            What::Sees(Sees::Lag(_) | Sees::Stuck | Sees::Backwards { .. })
+        )
+    };
+    if !router.heads && faults(scenario).any(behind) {
+        return Vec::new();
+    }
     let mut steady = Vec::new();
     let mut longest = Duration::ZERO;
     for (index, (node, budget)) in scenario.nodes.iter().enumerate() {

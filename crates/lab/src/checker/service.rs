@@ -113,7 +113,7 @@ fn unanswered(
         let why = match answer.got {
             Got::Result(_) => continue,
             // The chain's own answer, whoever said so.
-            Got::Error(error) if is_answer(error) => continue,
+            Got::Error(error) if is_answer(entry.method, error) => continue,
             Got::Error(error) => error,
             Got::Nothing(why) => why,
         };

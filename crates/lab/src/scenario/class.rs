@@ -97,10 +97,11 @@ pub(super) fn names() -> Vec<&'static str> {
     CLASSES.iter().map(|(class, ..)| *class).collect()
 }
 
-/// Whether an error is the chain's answer to the caller, whichever endpoint is asked: it reverts, the
-/// request is wrong, the transaction is.
+/// Whether an error to a method is the chain's answer to the caller, whichever endpoint is asked: it
+/// reverts, the request is wrong, the transaction is. A refused range is so too where there is no
+/// range.
 #[must_use]
-pub fn is_answer(error: &str) -> bool {
+pub fn is_answer(method: &str, error: &str) -> bool {
     const ANSWERS: [&str; 6] = [
         "execution_revert",
         "invalid_params",
@@ -109,8 +110,9 @@ pub fn is_answer(error: &str) -> bool {
         "tx_rejected",
         "already_known",
     ];
-    ANSWERS.iter().any(|name| {
+    let says = |name: &str| {
         let known = find(name);
         known.is_some_and(|(_, _, message)| error.contains(message))
-    })
+    };
+    ANSWERS.into_iter().any(says) || (method != "eth_getLogs" && says("range_limit"))
 }

@@ -20,7 +20,7 @@ use highwater_core::jsonrpc::{self, Limits, Message, Params};
 use highwater_core::judge::{of_class, quantity};
 use highwater_core::learn::Need;
 use highwater_core::method::lookup;
-use highwater_core::router::{Profile, Router, Ticket};
+use highwater_core::router::{Identity, Profile, Router, Ticket};
 use highwater_core::select::{Strategy, Weights};
 use highwater_core::settings::{HedgeSettings, RetryCount, Settings};
 use highwater_core::{AttemptId, ChainId, EndpointId, Now};
@@ -366,7 +366,9 @@ impl Routed {
         for waiter in waiters {
             match waiter {
                 Waiter::Call(call) => self.on_check(call, endpoint, failure, at),
-                Waiter::Probe if failure.is_none() => self.probe(endpoint, at),
+                Waiter::Probe if self.router.identity(endpoint) == Identity::Verified => {
+                    self.probe(endpoint, at);
+                }
                 Waiter::Probe | Waiter::Nobody => {}
             }
         }
