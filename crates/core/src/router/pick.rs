@@ -407,7 +407,8 @@ impl Router {
             && let Some(heads) = &self.heads
             && let Some(reference) = heads.reference(now.mono)
         {
-            let at = |e: &Eligible| heads.head(e.endpoint, now.mono) >= Some(reference);
+            // Whoever was asked already cannot confirm, and must not keep others from it.
+            let at = |e: &Eligible| !e.asked && heads.head(e.endpoint, now.mono) >= Some(reference);
             prefer(standing, at);
         }
     }

@@ -167,7 +167,12 @@ fn orphaned(
                 .is_some_and(|block| result["hash"] == block.hash.to_string()),
         }
     };
-    if held(entry.called) || held(answer.at) {
+    let during = entry.called..=answer.at;
+    let forks = chain.spec().forks.iter().map(|fork| fork.at);
+    let mut before = forks
+        .filter(|at| during.contains(at))
+        .map(|at| at.saturating_sub(Duration::from_nanos(1)));
+    if held(entry.called) || held(answer.at) || before.any(held) {
         return None;
     }
     Some(format!("block {height} of the answer is on another fork"))

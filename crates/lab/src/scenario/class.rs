@@ -99,7 +99,7 @@ pub(super) fn names() -> Vec<&'static str> {
 
 /// Whether an error to a method is the chain's answer to the caller, whichever endpoint is asked: it
 /// reverts, the request is wrong, the transaction is. A refused range is so too where there is no
-/// range.
+/// range, and so is what Besu says of a range that ends above its head, in words that tell nothing.
 #[must_use]
 pub fn is_answer(method: &str, error: &str) -> bool {
     const ANSWERS: [&str; 6] = [
@@ -114,5 +114,11 @@ pub fn is_answer(method: &str, error: &str) -> bool {
         let known = find(name);
         known.is_some_and(|(_, _, message)| error.contains(message))
     };
-    ANSWERS.into_iter().any(says) || (method != "eth_getLogs" && says("range_limit"))
+    let besu = || error.contains("\"Invalid params\"");
+    ANSWERS.into_iter().any(says)
+        || if method == "eth_getLogs" {
+            besu()
+        } else {
+            says("range_limit")
+        }
 }
