@@ -3,7 +3,7 @@
 //! The header hash is the keccak of the RLP header, roots and bloom are computed, transactions are
 //! signed. Only the state root stands for nothing, since there is no state trie.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use alloy_consensus::constants::EMPTY_WITHDRAWALS;
 use alloy_consensus::proofs::{calculate_receipt_root, calculate_transaction_root};
@@ -40,6 +40,8 @@ pub struct Mined {
     pub gas_used: u64,
     /// Block-wide index of its first log.
     pub first_log: u64,
+    /// Its logs as JSON, once somebody asked.
+    pub(crate) logs: OnceLock<Vec<String>>,
 }
 
 /// A block.
@@ -53,6 +55,8 @@ pub struct Block {
     pub branch: Branch,
     /// Its transactions.
     pub mined: Vec<Mined>,
+    /// It as JSON, with the hashes of its transactions, once somebody asked.
+    pub(crate) json: OnceLock<String>,
 }
 
 impl Block {
@@ -123,6 +127,7 @@ pub(super) fn build(
         hash,
         branch,
         mined,
+        json: OnceLock::new(),
     }
 }
 
@@ -240,6 +245,7 @@ impl Builder<'_> {
             from,
             gas_used: gas,
             first_log,
+            logs: OnceLock::new(),
         });
     }
 }

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde::Deserialize;
-use serde::de::Deserializer;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::call::members;
 use crate::history::{Event, Got, History};
 
 /// One call, and its answer when there was one.
@@ -31,7 +30,7 @@ pub(super) struct Answer<'a> {
     pub(super) place: usize,
     pub(super) id: Option<&'a str>,
     pub(super) got: &'a Got,
-    /// The result, when there is one and it is JSON.
+    /// The result, when there is one and it is JSON; of a block only its number and hash.
     pub(super) result: Option<Value>,
 }
 
@@ -127,19 +126,20 @@ impl<'a> Ledger<'a> {
                     });
                 }
                 Event::Answered { at, call, id, got } => {
-                    let answer = Answer {
+                    let Some(entry) = places.get(call).and_then(|at| ledger.entries.get_mut(*at))
+                    else {
+                        continue;
+                    };
+                    entry.answer = Some(Answer {
                         at: *at,
                         place,
                         id: id.as_deref(),
                         got,
                         result: match got {
-                            Got::Result(text) => serde_json::from_str(text).ok(),
+                            Got::Result(text) => result(entry.method, text),
                             Got::Error(_) | Got::Nothing(_) => None,
                         },
-                    };
-                    if let Some(place) = places.get(call) {
-                        ledger.entries[*place].answer = Some(answer);
-                    }
+                    });
                 }
                 Event::Received {
                     at,
@@ -185,40 +185,38 @@ impl<'a> Ledger<'a> {
     }
 }
 
-#[derive(Deserialize)]
-struct RawReply<'a> {
-    #[serde(borrow, default, deserialize_with = "raw")]
-    id: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "raw")]
-    result: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "raw")]
-    error: Option<&'a RawValue>,
-}
-
-/// A member that is there, null or not.
-fn raw<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
-    <&RawValue>::deserialize(deserializer).map(Some)
-}
-
 /// The replies in a body; elements that are no object are left out.
 fn replies(body: &str) -> Vec<Reply<'_>> {
     let body = body.trim_start();
     if !body.starts_with('[') {
-        let reply = body.starts_with('{').then(|| serde_json::from_str(body));
-        return reply.and_then(Result::ok).map(reply_of).into_iter().collect();
+        return reply(body).into_iter().collect();
     }
     let elements: Vec<&RawValue> = serde_json::from_str(body).unwrap_or_default();
     let replies = elements.into_iter();
     replies
-        .filter_map(|element| serde_json::from_str(element.get()).ok())
-        .map(reply_of)
+        .filter_map(|element| reply(element.get()))
         .collect()
 }
 
-fn reply_of(raw: RawReply<'_>) -> Reply<'_> {
-    Reply {
-        id: raw.id.map(RawValue::get),
-        result: raw.result.map(RawValue::get),
-        error: raw.error.map(RawValue::get),
+fn reply(text: &str) -> Option<Reply<'_>> {
+    let [id, result, error] = members(text, ["id", "result", "error"])?;
+    Some(Reply { id, result, error })
+}
+
+/// The result of a call, of a block only what is looked at.
+fn result(method: &str, text: &str) -> Option<Value> {
+    let names = ["number", "hash"];
+    if !method.starts_with("eth_getBlockBy") || text == "null" {
+        return serde_json::from_str(text).ok();
     }
+    let Some(found) = members(text, names) else {
+        return serde_json::from_str(text).ok();
+    };
+    let mut block = serde_json::Map::new();
+    for (name, text) in names.into_iter().zip(found) {
+        if let Some(value) = text.and_then(|text| serde_json::from_str(text).ok()) {
+            block.insert(name.to_owned(), value);
+        }
+    }
+    Some(Value::Object(block))
 }

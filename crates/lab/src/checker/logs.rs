@@ -43,8 +43,17 @@ pub(super) fn check(ledger: &Ledger<'_>, chain: &Arc<Chain>, found: &mut Vec<Vio
         if !explicit(entry) {
             continue;
         }
-        // A reorg may fall between the call and its answer: either side of it is right.
-        let due = [entry.called, answer.at].map(|at| truth(&mut perfect, at, entry));
+        // A reorg or a block may fall between the call and its answer: either side of it is right.
+        let mut forks = chain.spec().forks.iter();
+        let still = chain.spec().head_at(entry.called) == chain.spec().head_at(answer.at)
+            && !forks.any(|fork| (entry.called..=answer.at).contains(&fork.at));
+        let before = truth(&mut perfect, entry.called, entry);
+        let after = if still {
+            before.clone()
+        } else {
+            truth(&mut perfect, answer.at, entry)
+        };
+        let due = [before, after];
         let [Some(before), Some(after)] = due else {
             let both_refused = due.iter().all(Option::is_none);
             if both_refused {

@@ -4,6 +4,7 @@ use alloy_primitives::{Address, U256, hex};
 use serde_json::Value;
 
 use super::ledger::Entry;
+use crate::call::members;
 use crate::chain::state::{ReadAt, balance_tag, call_tag, read_at, storage_tag};
 
 /// The block that a call names.
@@ -83,17 +84,12 @@ pub(super) fn raw_height(method: &str, raw: &str) -> Option<u64> {
     match method {
         "eth_blockNumber" => quantity(plain()?),
         "eth_getBlockByNumber" | "eth_getBlockByHash" => {
-            let block: Numbered<'_> = serde_json::from_str(raw).ok()?;
-            quantity(block.number?)
+            let [number] = members(raw, ["number"])?;
+            quantity(number?.strip_prefix('"')?.strip_suffix('"')?)
         }
         "eth_getBalance" | "eth_call" | "eth_getStorageAt" => Some(read_at(plain()?)?.height),
         _ => None,
     }
-}
-
-#[derive(serde::Deserialize)]
-struct Numbered<'a> {
-    number: Option<&'a str>,
 }
 
 /// The tag that the answer of a state read must carry.

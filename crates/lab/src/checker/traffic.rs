@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::ledger::{Entry, Ledger, Served};
+use super::ledger::{Ledger, Served};
 use super::{Breach, Promises, Violation};
 use crate::history::Got;
 
@@ -43,12 +43,11 @@ fn ids(ledger: &Ledger<'_>, found: &mut Vec<Violation>) {
 }
 
 fn once(ledger: &Ledger<'_>, promises: &Promises, found: &mut Vec<Violation>) {
-    let mut nodes: BTreeMap<(&str, String), Vec<(Duration, usize)>> = BTreeMap::new();
+    let is_once = |method: &str| promises.once.iter().any(|once| once == method);
     let refused = refused(ledger, promises);
+    let mut nodes: BTreeMap<(&str, String), Vec<(Duration, usize)>> = BTreeMap::new();
     for reached in &ledger.reached {
-        if promises.once.iter().any(|method| method == reached.method)
-            && !refused.contains(&(reached.node, reached.id))
-        {
+        if is_once(reached.method) && !refused.contains(&(reached.node, reached.id)) {
             let params = serde_json::from_str::<Value>(reached.params).unwrap_or_default();
             let key = (reached.method, params.to_string());
             nodes
@@ -57,28 +56,31 @@ fn once(ledger: &Ledger<'_>, promises: &Promises, found: &mut Vec<Violation>) {
                 .push((reached.at, reached.node));
         }
     }
-    for ((method, params), seen) in nodes {
-        let same = |entry: &&Entry<'_>| {
-            let own = Value::from(entry.params.clone()).to_string();
-            entry.method == method && own == params
-        };
-        let asked: Vec<&Entry<'_>> = ledger.entries.iter().filter(same).collect();
+    let mut asked: BTreeMap<(&str, String), Vec<u64>> = BTreeMap::new();
+    for entry in ledger.entries.iter().filter(|entry| is_once(entry.method)) {
+        let params = Value::from(entry.params.clone()).to_string();
+        let calls = asked.entry((entry.method, params)).or_default();
+        calls.push(entry.call);
+    }
+    for (key, seen) in nodes {
+        let calls = asked.get(&key).map_or(&[][..], Vec::as_slice);
         let distinct: BTreeSet<usize> = seen.iter().map(|(_, node)| *node).collect();
         // The same bytes may go to the same endpoint again; everything else has its effect twice.
-        let count = if method == "eth_sendRawTransaction" {
+        let count = if key.0 == "eth_sendRawTransaction" {
             distinct.len()
         } else {
             seen.len()
         };
         // As many calls as endpoints can each have gone to its own.
-        if count > asked.len().max(1) {
+        if count > calls.len().max(1) {
             found.push(Violation {
                 breach: Breach::SentTwice,
                 at: seen.last().map_or(Duration::ZERO, |(at, _)| *at),
-                call: asked.last().map(|entry| entry.call),
+                call: calls.last().copied(),
                 detail: format!(
-                    "{method} called {} times reached {} endpoints, {} times",
-                    asked.len(),
+                    "{} called {} times reached {} endpoints, {} times",
+                    key.0,
+                    calls.len(),
                     distinct.len(),
                     seen.len(),
                 ),
@@ -164,10 +166,13 @@ impl<'a> Sources<'a> {
     }
 
     /// Whether endpoints gave this answer, or all parts of this list, perhaps written otherwise.
-    fn gave(&mut self, answer: &str, result: &Value) -> bool {
+    fn gave(&mut self, answer: &str) -> bool {
         if self.sound.contains(&hash(answer)) {
             return true;
         }
+        let Ok(result) = serde_json::from_str::<Value>(answer) else {
+            return false;
+        };
         for given in &self.results[self.sorted..] {
             let Ok(given) = serde_json::from_str::<Value>(given) else {
                 continue;
@@ -191,7 +196,7 @@ fn invented(ledger: &Ledger<'_>, promises: &Promises, found: &mut Vec<Violation>
     let mut next = ledger.served.iter().peekable();
     let mut answers: Vec<_> = ledger.results().collect();
     answers.sort_by_key(|(_, answer, _)| answer.place);
-    for (entry, answer, result) in answers {
+    for (entry, answer, _) in answers {
         while let Some(given) = next.next_if(|given| given.place < answer.place) {
             sources.serve(given);
         }
@@ -199,7 +204,7 @@ fn invented(ledger: &Ledger<'_>, promises: &Promises, found: &mut Vec<Violation>
             continue;
         };
         if promises.local.iter().any(|method| method == entry.method)
-            || sources.gave(text, result)
+            || sources.gave(text)
         {
             continue;
         }

@@ -95,6 +95,9 @@ impl Client {
     /// Learns from an answer.
     pub(super) fn hear(&mut self, method: &str, got: &Got) {
         let Got::Result(result) = got else { return };
+        if !matches!(method, "eth_blockNumber" | "eth_getBlockByNumber") {
+            return;
+        }
         let Ok(result) = serde_json::from_str::<Value>(result) else {
             return;
         };

@@ -15,12 +15,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use serde_json::value::RawValue;
-
 pub use routed::Routed;
 pub use subject::{Direct, Fallback, Incoming, Order, Subject};
 
-use crate::call::parse_calls;
+use crate::call::{members, parse_calls};
 use crate::chain::{Chain, Quarry};
 use crate::history::{Event, Got, History};
 use crate::node::{Node, Seen};
@@ -284,17 +282,17 @@ impl World<'_> {
 
 /// Id and content of a reply.
 fn read_reply(body: &[u8]) -> (Option<String>, Got) {
-    let members: Option<BTreeMap<String, &RawValue>> = serde_json::from_slice(body).ok();
-    let Some(members) = members else {
+    let text = std::str::from_utf8(body).ok();
+    let found = text.and_then(|text| members(text, ["id", "result", "error"]));
+    let Some([id, result, error]) = found else {
         return (None, Got::Nothing("no JSON-RPC answer".to_owned()));
     };
-    let text = |name: &str| members.get(name).map(|value| value.get().to_owned());
-    let got = match (text("error"), text("result")) {
-        (Some(error), _) if error != "null" => Got::Error(error),
-        (_, Some(result)) => Got::Result(result),
+    let got = match (error, result) {
+        (Some(error), _) if error != "null" => Got::Error(error.to_owned()),
+        (_, Some(result)) => Got::Result(result.to_owned()),
         (_, None) => Got::Nothing("neither result nor error".to_owned()),
     };
-    (text("id"), got)
+    (id.map(str::to_owned), got)
 }
 
 #[cfg(test)]
