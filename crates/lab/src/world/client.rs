@@ -18,6 +18,8 @@ pub(super) struct Client {
     asks: Vec<Ask>,
     rng: Rng,
     sender: Sender,
+    /// The sender's address.
+    me: String,
     /// Highest block that it was told of.
     head: u64,
     /// Transactions that it has seen in blocks or sent.
@@ -28,15 +30,17 @@ pub(super) struct Client {
 impl Client {
     pub(super) fn new(scenario: &Scenario, index: u64, quarry: &Quarry) -> Self {
         let number = usize::try_from(index).unwrap_or(0);
+        let sender = Sender::from_quarry(
+            scenario.chain.seed,
+            scenario.chain.chain_id,
+            number,
+            quarry,
+        );
         Self {
             asks: scenario.load.asks.clone(),
             rng: Rng::at(scenario.seed, &[u64::MAX, index]),
-            sender: Sender::from_quarry(
-                scenario.chain.seed,
-                scenario.chain.chain_id,
-                number,
-                quarry,
-            ),
+            me: sender.address().to_string(),
+            sender,
             head: scenario.chain.start,
             hashes: Vec::new(),
             sent: 0,
@@ -48,7 +52,7 @@ impl Client {
         let asks = self.asks.len() as u64;
         let index = usize::try_from(self.rng.below(asks)).unwrap_or(0);
         let ask = self.asks.get(index).copied().unwrap_or(Ask::BlockNumber);
-        let me = self.sender.address().to_string();
+        let me = self.me.as_str();
         match ask {
             Ask::BlockNumber => ("eth_blockNumber", json!([])),
             Ask::Block => ("eth_getBlockByNumber", json!(["latest", false])),

@@ -256,7 +256,7 @@ impl World<'_> {
                 methods,
                 ids,
                 status: *status,
-                body: String::from_utf8_lossy(body).into_owned(),
+                body: text(body),
             });
         }
         true
@@ -277,6 +277,15 @@ impl World<'_> {
             id,
             got,
         });
+    }
+}
+
+/// A body as text; what is none is replaced.
+fn text(body: &Bytes) -> String {
+    // A body that is text is looked through faster than piece by piece.
+    match std::str::from_utf8(body) {
+        Ok(text) => text.to_owned(),
+        Err(_) => String::from_utf8_lossy(body).into_owned(),
     }
 }
 
