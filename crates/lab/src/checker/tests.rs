@@ -13,6 +13,8 @@ use crate::history::{Event, Got, History};
 use crate::node::{Carriage, Dialect, Latency, Node, Profile};
 use crate::scenario::Budget;
 
+mod routing;
+
 const MS: Duration = Duration::from_millis(1);
 const WHO: Address = Address::repeat_byte(3);
 
@@ -45,8 +47,8 @@ fn promises() -> Promises {
     }
 }
 
-fn breaches(history: &History) -> Vec<Breach> {
-    let found = check(history, &chain(), &promises());
+fn breaches(history: &History, promises: &Promises) -> Vec<Breach> {
+    let found = check(history, &chain(), promises);
     found
         .into_iter()
         .map(|violation| violation.breach)
@@ -115,9 +117,13 @@ impl Tale {
         self
     }
 
-    fn breaches(mut self) -> Vec<Breach> {
+    fn breaches(self) -> Vec<Breach> {
+        self.breaches_of(&promises())
+    }
+
+    fn breaches_of(mut self, promises: &Promises) -> Vec<Breach> {
         self.events.sort_by_key(Event::at);
-        breaches(&self.events.into_iter().collect())
+        breaches(&self.events.into_iter().collect(), promises)
     }
 }
 
