@@ -7,7 +7,11 @@ use highwater_lab::world::{Outcome, Routed, run};
 fn routed(text: &str) -> (Outcome, Vec<Violation>) {
     let scenario = Scenario::parse(text, None).unwrap();
     let outcome = run(&scenario, &mut Routed::new(&scenario));
-    let found = check(&outcome.history, &outcome.chain, &Promises::routed(&scenario));
+    let found = check(
+        &outcome.history,
+        &outcome.chain,
+        &Promises::routed(&scenario),
+    );
     (outcome, found)
 }
 

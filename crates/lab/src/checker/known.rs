@@ -67,12 +67,7 @@ struct Told {
 
 /// Nulls that were given although somebody had answered otherwise, or although nobody else was
 /// asked: null says "not here" and needs a second endpoint.
-fn nulls(
-    ledger: &Ledger<'_>,
-    chain: &Arc<Chain>,
-    promises: &Promises,
-    found: &mut Vec<Violation>,
-) {
+fn nulls(ledger: &Ledger<'_>, chain: &Arc<Chain>, promises: &Promises, found: &mut Vec<Violation>) {
     let null = |entry: &&Entry<'_>| {
         let answer = entry.answer.as_ref();
         let is_null = |got: &Got| matches!(got, Got::Result(text) if text == "null");
@@ -100,7 +95,10 @@ fn nulls(
             continue;
         }
         let alone = told.asked.len() <= 1;
-        let other = promises.confirming.iter().find(|node| !told.asked.contains(node));
+        let other = promises
+            .confirming
+            .iter()
+            .find(|node| !told.asked.contains(node));
         let (true, Some(other)) = (alone, other) else {
             continue;
         };
@@ -137,11 +135,17 @@ fn told(ledger: &Ledger<'_>, entry: &Entry<'_>, until: usize, promises: &Promise
         }
     }
     for served in ledger.served.iter().filter(|served| served.place < until) {
-        for id in served.ids {
+        for (method, id) in served.methods.iter().zip(served.ids) {
             let Some((null, value)) = said.get_mut(&id.as_deref()) else {
                 continue;
             };
-            let sound = served.replies.iter().find(|reply| reply.answers(id.as_deref()));
+            if method != entry.method {
+                continue;
+            }
+            let sound = served
+                .replies
+                .iter()
+                .find(|reply| reply.answers(id.as_deref()));
             match sound.and_then(|reply| reply.result) {
                 Some("null") => *null = true,
                 Some(_) if promises.sighted.contains(&served.node) => *value = Some(served.node),

@@ -194,9 +194,7 @@ fn replies(body: &str) -> Vec<Reply<'_>> {
     }
     let elements: Vec<&RawValue> = serde_json::from_str(body).unwrap_or_default();
     let replies = elements.into_iter();
-    replies
-        .filter_map(|element| reply(element.get()))
-        .collect()
+    replies.filter_map(|element| reply(element.get())).collect()
 }
 
 fn reply(text: &str) -> Option<Reply<'_>> {

@@ -121,7 +121,10 @@ fn faults(scenario: &Scenario) -> impl Iterator<Item = &Fault> {
 fn exempt(scenario: &Scenario) -> BTreeSet<Breach> {
     let mut exempt = BTreeSet::new();
     let sees = |fault: &Fault| matches!(fault.what, What::Sees(_));
-    let clamps = scenario.nodes.iter().any(|(node, _)| node.dialect.clamps_logs());
+    let clamps = scenario
+        .nodes
+        .iter()
+        .any(|(node, _)| node.dialect.clamps_logs());
     if clamps && faults(scenario).any(sees) {
         // A range past its head is answered with what there is, as if there were no more.
         exempt.extend([Breach::LogsMissing, Breach::WrongHeight]);
@@ -212,10 +215,16 @@ fn outages(scenario: &Scenario) -> Vec<Outage> {
     let Some(times) = times else {
         return Vec::new();
     };
-    let from = times.iter().map(|(from, _)| *from).max().unwrap_or_default();
+    let from = times
+        .iter()
+        .map(|(from, _)| *from)
+        .max()
+        .unwrap_or_default();
     let until = times.iter().map(|(_, until)| *until).min();
     let until = until.unwrap_or_default().min(scenario.duration);
-    let from = from.saturating_add(GRACE).saturating_add(scenario.router.attempt);
+    let from = from
+        .saturating_add(GRACE)
+        .saturating_add(scenario.router.attempt);
     if from >= until {
         return Vec::new();
     }

@@ -114,7 +114,10 @@ fn shown(ledger: &Ledger<'_>) -> Vec<(Duration, u64)> {
     let mut shown = Vec::new();
     for served in &ledger.served {
         for (method, reply) in served.methods.iter().zip(&served.replies) {
-            if let Some(height) = reply.result.and_then(|raw| question::raw_height(method, raw)) {
+            if let Some(height) = reply
+                .result
+                .and_then(|raw| question::raw_height(method, raw))
+            {
                 highest = highest.max(height);
             }
         }

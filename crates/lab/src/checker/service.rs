@@ -60,7 +60,10 @@ fn amplified(ledger: &Ledger<'_>, promises: &Promises, found: &mut Vec<Violation
                 breach: Breach::Amplified,
                 at: reached.at,
                 call: None,
-                detail: format!("a call of {} cost more than {most} requests", reached.method),
+                detail: format!(
+                    "a call of {} cost more than {most} requests",
+                    reached.method
+                ),
             });
         }
     }

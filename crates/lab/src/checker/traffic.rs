@@ -203,9 +203,7 @@ fn invented(ledger: &Ledger<'_>, promises: &Promises, found: &mut Vec<Violation>
         let Got::Result(text) = answer.got else {
             continue;
         };
-        if promises.local.iter().any(|method| method == entry.method)
-            || sources.gave(text)
-        {
+        if promises.local.iter().any(|method| method == entry.method) || sources.gave(text) {
             continue;
         }
         let (breach, detail) = if sources.unsound.contains(&hash(text)) {

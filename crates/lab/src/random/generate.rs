@@ -14,7 +14,16 @@ const CHAINS: u64 = 3;
 const MOST_BLOCKS: u64 = 120;
 
 const DIALECTS: [&str; 10] = [
-    "geth", "besu", "reth", "monad", "nitro", "bsc", "coreth", "sei", "cosmos-evm", "zksync",
+    "geth",
+    "besu",
+    "reth",
+    "monad",
+    "nitro",
+    "bsc",
+    "coreth",
+    "sei",
+    "cosmos-evm",
+    "zksync",
 ];
 const CLASSES: [&str; 22] = [
     "behind",
@@ -315,7 +324,10 @@ impl Maker {
             7 => format!("kind = \"pruned\", blocks = {blocks}, lost = \"blocks\""),
             8 => "kind = \"no-tags\"".to_owned(),
             9 => format!("kind = \"log-limit\", blocks = {blocks}"),
-            10 => format!("kind = \"no-method\", methods = [\"{}\"]", self.pick(&METHODS)),
+            10 => format!(
+                "kind = \"no-method\", methods = [\"{}\"]",
+                self.pick(&METHODS)
+            ),
             _ => match self.rng.below(2) {
                 0 => "kind = \"short-logs\", lost_share = 0.3".to_owned(),
                 _ => "kind = \"late-receipts\", late = \"3s\"".to_owned(),
@@ -345,7 +357,10 @@ impl Maker {
             _ => String::new(),
         };
         match self.rng.below(17) {
-            0 => format!("kind = \"slow\", add = \"{}ms\"", self.pick(&[50, 400, 3_000])),
+            0 => format!(
+                "kind = \"slow\", add = \"{}ms\"",
+                self.pick(&[50, 400, 3_000])
+            ),
             1 => "kind = \"slow\", add = \"900ms\", ramp = true".to_owned(),
             2 => "kind = \"down\"".to_owned(),
             3 => "kind = \"hang\"".to_owned(),

@@ -34,8 +34,8 @@ fn every_family_of_faults_is_drawn() {
             }
         }
     }
-    // 13 of sight, 10 of words and 17 of carriage.
-    assert_eq!(kinds.len(), 40, "{kinds:?}");
+    // 13 of sight, 10 of words and 15 of carriage.
+    assert_eq!(kinds.len(), 38, "{kinds:?}");
 }
 
 // B-5

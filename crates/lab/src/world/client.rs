@@ -30,12 +30,8 @@ pub(super) struct Client {
 impl Client {
     pub(super) fn new(scenario: &Scenario, index: u64, quarry: &Quarry) -> Self {
         let number = usize::try_from(index).unwrap_or(0);
-        let sender = Sender::from_quarry(
-            scenario.chain.seed,
-            scenario.chain.chain_id,
-            number,
-            quarry,
-        );
+        let sender =
+            Sender::from_quarry(scenario.chain.seed, scenario.chain.chain_id, number, quarry);
         Self {
             asks: scenario.load.asks.clone(),
             rng: Rng::at(scenario.seed, &[u64::MAX, index]),

@@ -87,11 +87,7 @@ pub fn run(scenario: &Scenario, subject: &mut dyn Subject) -> Outcome {
 }
 
 /// The same, with what other runs on such chains have made already.
-pub fn run_from(
-    scenario: &Scenario,
-    subject: &mut dyn Subject,
-    quarry: &Arc<Quarry>,
-) -> Outcome {
+pub fn run_from(scenario: &Scenario, subject: &mut dyn Subject, quarry: &Arc<Quarry>) -> Outcome {
     let (chain, nodes) = scenario.build_from(quarry);
     let clients = (0..scenario.load.clients).map(|index| Client::new(scenario, index, quarry));
     let mut world = World {

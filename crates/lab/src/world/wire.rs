@@ -141,7 +141,9 @@ impl Shown {
             Self::Result(text) => ("result", text),
             Self::Error(text) => ("error", text),
         };
-        Bytes::from(format!(r#"{{"jsonrpc":"2.0","id":{id},"{member}":{text}}}"#))
+        Bytes::from(format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"{member}":{text}}}"#
+        ))
     }
 }
 

@@ -145,7 +145,8 @@ fn reports_a_read_that_failed_though_an_endpoint_was_there() {
         tale.breaches_of(&promises)
     };
     let failed = || Got::Nothing("Failed(None)".into());
-    let error = |code: i64, message| Got::Error(json!({"code": code, "message": message}).to_string());
+    let error =
+        |code: i64, message| Got::Error(json!({"code": code, "message": message}).to_string());
     let (read, there) = ("eth_getBalance", json!([WHO, "0x14"]));
     assert_eq!(tale(read, there.clone(), failed()), [Breach::Unanswered]);
     let busy = error(-32603, "overloaded, try again later");
@@ -183,7 +184,12 @@ fn a_request_that_was_turned_away_may_go_to_another_endpoint_and_no_other_may() 
         Tale::default()
             .called(0, filter.0, &params)
             .exchange((0, 10), 0, filter, first)
-            .exchange((11, 20), 1, filter, (200, &json!({"id": 7, "result": "0xb"})))
+            .exchange(
+                (11, 20),
+                1,
+                filter,
+                (200, &json!({"id": 7, "result": "0xb"})),
+            )
             .told(20, Got::Result("\"0xb\"".into()))
             .breaches_of(&held_to(|_| ()))
     };
@@ -231,7 +237,10 @@ fn reports_an_answer_taken_from_a_reply_that_answers_nothing() {
 }
 
 /// A receipt that the chain has, asked for by one call that is told null.
-fn null(before: impl FnOnce(Tale, &Value, &Value) -> Tale, change: fn(&mut Promises)) -> Vec<Breach> {
+fn null(
+    before: impl FnOnce(Tale, &Value, &Value) -> Tale,
+    change: fn(&mut Promises),
+) -> Vec<Breach> {
     let block = chain().block(&crate::chain::View::healthy(MS), 20).unwrap();
     let params = json!([block.mined[0].tx.tx_hash()]);
     let receipt = honest(0, RECEIPT, &params);
@@ -263,7 +272,10 @@ fn reports_a_null_that_somebody_contradicted_or_nobody_else_was_asked_about() {
         |_| (),
     );
     assert_eq!(contradicted, [Breach::NullWon]);
-    let alone = null(|tale, params, _| ask(tale, (5, 50), 0, params, &empty), |_| ());
+    let alone = null(
+        |tale, params, _| ask(tale, (5, 50), 0, params, &empty),
+        |_| (),
+    );
     assert_eq!(alone, [Breach::NullWon]);
     let confirmed = null(
         |tale, params, _| {
@@ -297,9 +309,8 @@ fn what_faults_make_unavoidable_is_not_held_against_a_router() {
         first.ask((20, 30), "eth_blockNumber", json!([]), number(29))
     };
     let promises = |fault: &str| {
-        let file = format!(
-            "name = 't'\nduration = '1s'\n[[nodes]]\nname = 'a'\nfaults = [{fault}]\n"
-        );
+        let file =
+            format!("name = 't'\nduration = '1s'\n[[nodes]]\nname = 'a'\nfaults = [{fault}]\n");
         let mut promises = Promises::routed(&Scenario::parse(&file, None).unwrap());
         promises.most_requests = None;
         promises
@@ -314,7 +325,9 @@ fn what_faults_make_unavoidable_is_not_held_against_a_router() {
 #[test]
 fn a_scenario_says_what_a_router_must_keep() {
     let promises = |router: &str, nodes: &str| {
-        let file = format!("name = 't'\nduration = '60s'\n[load]\ntimeout = '40s'\n[router]\n{router}\n{nodes}");
+        let file = format!(
+            "name = 't'\nduration = '60s'\n[load]\ntimeout = '40s'\n[router]\n{router}\n{nodes}"
+        );
         Promises::routed(&Scenario::parse(&file, None).unwrap())
     };
     let good = "[[nodes]]\nname = 'good'\n";
@@ -328,7 +341,10 @@ fn a_scenario_says_what_a_router_must_keep() {
     for router in ["attempt = '20s'", "retries = 0"] {
         assert!(promises(router, &format!("{bad}{good}")).steady.is_empty());
     }
-    let gateway = promises("preset = 'gateway'\nattempt = '2s'", &format!("{bad}{good}"));
+    let gateway = promises(
+        "preset = 'gateway'\nattempt = '2s'",
+        &format!("{bad}{good}"),
+    );
     assert_eq!((gateway.steady, gateway.most_requests), (vec![1], None));
     let higher = promises("attempt = '1s'", &format!("{bad}{good}tier = 1\n"));
     assert_eq!((higher.steady, higher.confirming), (vec![1], vec![]));
