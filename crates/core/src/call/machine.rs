@@ -146,6 +146,7 @@ struct Running {
 #[derive(Clone, Copy, Debug)]
 struct Absent {
     attempt: AttemptId,
+    endpoint: EndpointId,
     /// It came from an endpoint at or past the height concerned.
     believed: bool,
 }
@@ -559,7 +560,7 @@ impl Machine {
         match settled {
             Settled::Result { content, .. } => match self.weigh(router, &ticket, *content, now) {
                 Weight::Answer => self.state = State::Done(Outcome::Answered(attempt)),
-                Weight::Absent { believed } => self.on_absent(attempt, believed),
+                Weight::Absent { believed } => self.on_absent(&ticket, believed),
                 Weight::Unbelieved => {
                     self.report(&ticket, Class::Behind, Some("below"));
                     self.next_after(&ticket);
@@ -595,8 +596,10 @@ impl Machine {
         match content {
             Content::Null if row.empty_is == EmptyIs::Absent || self.is_state() => {
                 let below = router.is_below_reference(ticket.endpoint(), now);
+                // Who is below a block has no state of it, whatever the others have (scenario M15).
+                let lacks = self.is_state() && holds == Holds::No;
                 Weight::Absent {
-                    believed: holds == Holds::Yes || !below,
+                    believed: holds == Holds::Yes || !(below || lacks),
                 }
             }
             Content::EmptyList if row.empty_is == EmptyIs::Suspect && holds == Holds::No => {
@@ -608,20 +611,29 @@ impl Machine {
         }
     }
 
-    /// Null: held while others run; alone it asks one more, once.
-    fn on_absent(&mut self, attempt: AttemptId, believed: bool) {
-        let first = self.absent.is_none();
-        if first || believed {
-            self.absent = Some(Absent { attempt, believed });
+    /// Null: held while others run; alone it asks one more, once. The same endpoint
+    /// saying so again confirms nothing, and of the state only a holder is believed.
+    fn on_absent(&mut self, ticket: &Ticket, believed: bool) {
+        let before = self.absent;
+        let endpoint = ticket.endpoint();
+        if before.is_none() || believed {
+            self.absent = Some(Absent {
+                attempt: ticket.attempt(),
+                endpoint,
+                believed,
+            });
         }
         if !self.running.is_empty() || !self.racers.is_empty() {
             return;
         }
-        self.state = if first && (self.attempts < 2 || !believed) {
+        let said = self.absent.map_or(ticket.attempt(), |absent| absent.attempt);
+        let seconded = before.is_some_and(|absent| absent.endpoint != endpoint) && !self.is_state();
+        self.state = if before.is_none() && (self.attempts < 2 || !believed) {
             State::Pick(Reason::Confirm)
-        } else {
-            let said = self.absent.map_or(attempt, |absent| absent.attempt);
+        } else if self.believes_absent() || seconded {
             State::Done(Outcome::Answered(said))
+        } else {
+            State::Pick(Reason::Failed)
         };
     }
 

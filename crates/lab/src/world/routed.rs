@@ -173,9 +173,8 @@ impl Routed {
     }
 
     /// The router, to be looked at.
-    #[must_use]
-    pub const fn router(&self) -> &Router {
-        &self.router
+    pub const fn router(&mut self) -> &mut Router {
+        &mut self.router
     }
 
     /// A moment of the world as the router is told it.
