@@ -209,3 +209,33 @@ fn m16_an_index_that_is_still_built_is_no_strike() {
     assert_eq!(stage.sent(0), 1, "asked once, then known");
     assert_eq!(stage.strikes(0), 0);
 }
+
+// M18, R-3, R-8
+#[test]
+fn m18_a_node_that_thinks_before_it_says_null_is_no_slower_for_it() {
+    for options in ["", "race = 0"] {
+        let slow = Script::at(100).on_after(RECEIPT, 1_500, null());
+        let other = Script::at(100).lat(25).on(RECEIPT, null());
+        let mut stage = Stage::new(options, vec![slow, other]);
+        for n in 0..5 {
+            stage.ask(n * 100, "eth_getBalance", json!([WHO, "latest"]));
+        }
+        stage.run(1_000);
+        let latency = stage.view(0).latency_ms.unwrap();
+        let before = (stage.sent(0), stage.sent(1));
+        for n in 0..5 {
+            let call = stage.ask(1_000 + n * 4_000, RECEIPT, json!([HASH]));
+            stage.run(4_900 + n * 4_000);
+            assert_eq!(stage.result(call), Value::Null);
+        }
+        let polls = stage.sent(0) + stage.sent(1) - before.0 - before.1;
+        assert!(polls <= 10, "{options}: {polls}");
+        assert!(stage.sent_of(0, RECEIPT) > 0);
+        let after = stage.view(0).latency_ms.unwrap();
+        assert!(
+            (after - latency).abs() < 1e-9,
+            "{options}: {latency} {after}"
+        );
+        assert!(stage.view(0).error.abs() < 1e-9);
+    }
+}
