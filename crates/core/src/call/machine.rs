@@ -1,4 +1,14 @@
 //! The machine.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | here | the actions, the next step, the next attempt |
+//! | `beside` | a second endpoint beside the first: races and hedges |
+//! | `ending` | what the end of an attempt, a check or the call means |
+
+mod beside;
+mod ending;
+mod follow;
 
 use super::{
     Content, Delivery, Plan, Settled,
@@ -8,10 +18,11 @@ use super::{
 use crate::{
     AttemptId, EndpointId, Now,
     classify::{Class, Verdict},
-    heads::Holds,
-    method::{Changes, EmptyIs, Failover, Lane, Racing, Sticky},
+    router::{
+        Asked, Choice, Health, Nobody, Pick, Purpose, Query, Router, Slot, Ticket, Tiers,
+        UNREACHABLE, Why,
+    },
     select::Strategy,
-    router::{Asked, Nobody, Pick, Purpose, Query, Router, Ticket, UNREACHABLE},
 };
 use smallvec::SmallVec;
 use std::time::{Duration, Instant};
@@ -27,7 +38,15 @@ pub enum Action {
         /// When to give up on it.
         timeout: Duration,
     },
-    /// The same, beside the call: it waits for nothing and nothing is reported.
+    /// Ask the endpoint for its head, tell the router with
+    /// [`Router::on_probe`] or [`Router::on_probe_failed`], then report with [`Machine::on_head`].
+    Head {
+        /// Whom to ask.
+        endpoint: EndpointId,
+        /// When to give up on it.
+        timeout: Duration,
+    },
+    /// A check beside the call: it waits for nothing and nothing is reported.
     Warm {
         /// Whom to ask.
         endpoint: EndpointId,
@@ -76,7 +95,7 @@ pub struct Report {
     /// Whom it asked.
     pub endpoint: EndpointId,
     /// `None` where no request of the call itself went there: its chain check told nothing, or it
-    /// is known to serve another chain.
+    /// was out for a reason of its own.
     pub attempt: Option<AttemptId>,
     /// What the failure was.
     pub class: Class,
@@ -93,6 +112,12 @@ pub enum Leftover {
     Cancel,
 }
 
+/// How long a call waits for the first answer of an endpoint that is being tried.
+const PROOF: Duration = Duration::from_millis(250);
+
+/// Least time between two looks at something that others change.
+const LOOK: Duration = Duration::from_millis(10);
+
 /// The state of one call.
 #[derive(Debug)]
 pub struct Machine {
@@ -101,18 +126,37 @@ pub struct Machine {
     attempts: u16,
     asked: SmallVec<[Asked; 4]>,
     running: SmallVec<[Running; 2]>,
-    checking: Option<EndpointId>,
-    /// Racers that are still to be sent, last first.
-    racers: SmallVec<[EndpointId; 4]>,
+    /// Attempts that have begun and are to be told to the driver, last first.
+    unsent: SmallVec<[(EndpointId, AttemptId); 2]>,
+    /// What the call waits for before it asks an endpoint.
+    checking: Option<Checking>,
+    /// The endpoint that it waits for, where it counts as busy for it.
+    bound: Option<(EndpointId, Slot)>,
+    /// Endpoints that passed a check, or were asked for their head, in this call.
+    checked: SmallVec<[EndpointId; 2]>,
+    looked: SmallVec<[EndpointId; 1]>,
     /// Endpoints to be checked beside the call.
     warm: SmallVec<[EndpointId; 4]>,
     raced: bool,
     hedged: bool,
+    /// No hedge before this: nobody who could take it was checked.
+    hedge_from: Option<Instant>,
     rounds: Rounds,
     reports: SmallVec<[Report; 2]>,
+    /// There were reports, and they were taken.
+    reported: bool,
     best: Best,
-    /// Said "not here": believed when a second one says so, or nobody else can.
+    /// Said "not here".
     absent: Option<Absent>,
+    /// The one request that an absence may cost was made, or cannot be.
+    confirmed: bool,
+    /// The retry budget is empty: the last error is returned, unless a higher tier has somebody
+    /// untried.
+    refused: bool,
+    /// When the call goes to an endpoint whose first answer is out, answered or not.
+    proof_by: Option<Instant>,
+    /// Whoever was asked was ejected when the call looked.
+    may_resort: bool,
     last_failed: Option<EndpointId>,
     tier: u8,
 }
@@ -143,12 +187,27 @@ struct Running {
     leftover: Leftover,
 }
 
+/// What is asked of an endpoint before the call itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Checking {
+    endpoint: EndpointId,
+    what: Before,
+    reason: Reason,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Before {
+    Chain,
+    Head,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Absent {
     attempt: AttemptId,
-    endpoint: EndpointId,
     /// It came from an endpoint at or past the height concerned.
     believed: bool,
+    /// How many said so.
+    said: u16,
 }
 
 impl Machine {
@@ -161,24 +220,45 @@ impl Machine {
             attempts: 0,
             asked: SmallVec::new(),
             running: SmallVec::new(),
+            unsent: SmallVec::new(),
             checking: None,
-            racers: SmallVec::new(),
+            bound: None,
+            checked: SmallVec::new(),
+            looked: SmallVec::new(),
             warm: SmallVec::new(),
             raced: false,
             hedged: false,
+            hedge_from: None,
             rounds: Rounds::default(),
             reports: SmallVec::new(),
+            reported: false,
             best: Best::default(),
             absent: None,
+            confirmed: false,
+            refused: false,
+            proof_by: None,
+            may_resort: true,
             last_failed: None,
             tier: 0,
         }
     }
 
-    /// What was tried so far, in order.
+    /// What was tried so far, in order. Once a call has failed, those follow that were not asked for
+    /// a reason of their own.
     #[must_use]
     pub fn reports(&self) -> &[Report] {
         &self.reports
+    }
+
+    /// Takes what was reported so far, in order.
+    pub fn take_reports(&mut self) -> SmallVec<[Report; 2]> {
+        self.reported |= !self.reports.is_empty();
+        std::mem::take(&mut self.reports)
+    }
+
+    /// Whether nothing has failed yet.
+    fn is_unhurt(&self) -> bool {
+        self.reports.is_empty() && !self.reported
     }
 
     /// How many requests were started, checks not counted.
@@ -199,16 +279,25 @@ impl Machine {
     /// itself when it finishes, or cancels it.
     pub fn leftovers(&mut self) -> SmallVec<[(Ticket, Leftover); 2]> {
         let running = std::mem::take(&mut self.running);
-        running.into_iter().map(|r| (r.ticket, r.leftover)).collect()
+        running
+            .into_iter()
+            .map(|r| (r.ticket, r.leftover))
+            .collect()
     }
 
     /// The next step.
     pub fn poll(&mut self, router: &mut Router, now: Now) -> Action {
+        if self.checking.is_none() {
+            self.unbind(router);
+        }
         if let State::Done(outcome) = self.state {
             return Action::Finish(outcome);
         }
         if now.mono >= self.plan.deadline {
-            return self.at_deadline();
+            return self.at_deadline(router, now);
+        }
+        if let Some(action) = self.tell_begun(now) {
+            return action;
         }
         while let Some(endpoint) = self.warm.pop() {
             let timeout = self.plan.attempt_timeout;
@@ -216,15 +305,10 @@ impl Machine {
                 return Action::Warm { endpoint, timeout };
             }
         }
-        while let Some(endpoint) = self.racers.pop() {
-            if let Some(action) = self.send(router, endpoint, Leftover::Finish, now) {
-                return action;
-            }
-        }
-        match self.state {
-            State::Waiting(until, reason) if until <= now.mono => self.state = State::Pick(reason),
-            State::Waiting(until, _) => return Action::WaitUntil(until.min(self.plan.deadline)),
-            State::Pick(_) | State::Busy | State::Done(_) => {}
+        if let State::Waiting(until, reason) = self.state
+            && until <= now.mono
+        {
+            self.state = State::Pick(reason);
         }
         loop {
             match self.state {
@@ -250,149 +334,161 @@ impl Machine {
                 return Some(action);
             }
         }
-        let purpose = match reason {
-            Reason::First => Purpose::First,
-            Reason::Failed => Purpose::Next,
-            Reason::Confirm => Purpose::Confirm,
-        };
-        let mut above_tier = None;
-        if reason == Reason::Failed && !self.rounds.may_go_on(&router.settings().retry) {
-            if self.rounds.stepped_up() {
-                return self.give_up();
+        let (purpose, tiers) = match reason {
+            Reason::First => (Purpose::First, Tiers::All),
+            Reason::Failed if !self.refused && self.rounds.may_go_on(&router.settings().retry) => {
+                (Purpose::Next, Tiers::All)
             }
             // Spent; one more attempt on an untried endpoint of a higher tier.
-            above_tier = Some(self.tier);
-        }
-        match router.pick(&self.query(purpose, above_tier), now) {
-            Pick::Ask {
-                endpoint,
-                verified,
-                healthy,
-                tier,
-                warm,
-            } => {
-                self.warm.extend(warm);
-                if reason == Reason::Confirm && !(verified && healthy) && self.believes_absent() {
-                    return self.give_up();
-                }
-                if !verified {
-                    self.checking = Some(endpoint);
-                    self.state = State::Busy;
-                    let timeout = self.timeout(now);
-                    return Some(Action::Check { endpoint, timeout });
-                }
-                if above_tier.is_some() {
-                    self.rounds.step_up();
-                } else if reason == Reason::Failed && !healthy && !router.spend_retry(now) {
-                    return self.refused(router);
-                }
-                self.tier = tier;
-                if let (Some(from), Reason::Failed) = (self.last_failed, reason) {
-                    router.tell_switch(from, endpoint, self.plan.method.id);
-                }
-                self.send(router, endpoint, Leftover::Cancel, now)
+            Reason::Failed if !self.rounds.stepped_up() => {
+                (Purpose::Next, Tiers::UntriedAbove(self.tier))
             }
-            Pick::Nobody(nobody) => self.nobody(router, reason, above_tier.is_some(), nobody, now),
+            Reason::Failed => return self.give_up(router, now),
+            // A holder's word needs no costlier one.
+            Reason::Confirm if self.believes_absent() => {
+                (Purpose::Confirm, Tiers::Only(self.tier))
+            }
+            Reason::Confirm => (Purpose::Confirm, Tiers::All),
+        };
+        match router.pick(&self.query(purpose, tiers), now) {
+            Pick::Ask(choice) => self.ask(router, reason, tiers, choice, now),
+            Pick::Nobody(nobody) => self.nobody(router, reason, tiers, nobody, now),
         }
     }
 
-    /// The first attempt of a read that may race goes to the best few at once.
-    fn race(&mut self, router: &mut Router, now: Now) -> Option<Action> {
-        let width = usize::from(router.settings().race);
-        if width < 2 || self.is_shuffled(router) || !self.plan.is_repeatable() || self.plan.method.race != Racing::Yes {
+    /// Asks this endpoint, or first what must be known of it.
+    fn ask(
+        &mut self,
+        router: &mut Router,
+        reason: Reason,
+        tiers: Tiers,
+        choice: Choice,
+        now: Now,
+    ) -> Option<Action> {
+        let endpoint = choice.endpoint;
+        self.may_resort &= choice.resort;
+        self.warm.extend(choice.warm);
+        let wants_head = choice.wants_head && !self.looked.contains(&endpoint);
+        let at_once = choice.verified && !wants_head;
+        if reason == Reason::Confirm && self.believes_absent() && !(at_once && choice.health != Health::Failing) {
+            return self.give_up(router, now);
+        }
+        if !choice.verified {
+            return self.check(router, endpoint, Before::Chain, reason, now);
+        }
+        if wants_head {
+            self.looked.push(endpoint);
+            return self.check(router, endpoint, Before::Head, reason, now);
+        }
+        if let Tiers::UntriedAbove(_) = tiers {
+            self.rounds.step_up();
+        } else if reason == Reason::Failed && !self.pays(router, choice.health, now) {
             return None;
         }
-        let query = self.query(Purpose::Copy, None);
-        let (racers, unchecked) = router.racers(&query, width, now);
-        self.warm = unchecked;
-        if racers.len() < 2 {
-            // One alone is the ordinary first attempt.
-            if racers.is_empty() {
-                self.warm.clear();
-            }
-            return None;
+        if let (Some(from), Reason::Failed) = (self.last_failed, reason) {
+            router.tell_switch(from, endpoint, self.plan.method.id);
         }
-        router.tell_race(self.plan.method.id, &racers);
-        self.racers = racers;
-        self.racers.reverse();
-        let first = self.racers.pop()?;
-        self.send(router, first, Leftover::Finish, now)
+        self.tier = choice.tier;
+        if self.begin(router, endpoint, Leftover::Cancel, now) {
+            self.rounds.count();
+        }
+        self.tell_begun(now)
     }
 
-    fn send(
+    /// Whether a move may be made now. A move to an endpoint that is healthy is free, further rounds
+    /// are not. Where it is only being tried, its first answer tells which it is: a burst that
+    /// comes from a node that died loses nothing, and one that everybody refuses costs little.
+    fn pays(&mut self, router: &mut Router, health: Health, now: Now) -> bool {
+        if self.rounds.number() == 0 {
+            match health {
+                Health::Good => return true,
+                Health::Unproven => {
+                    let (at, left) = (now.mono, self.timeout(now));
+                    let end = *self.proof_by.get_or_insert(at + PROOF.min(left / 2));
+                    if at < end {
+                        self.state = State::Waiting(end.min(at + LOOK), Reason::Failed);
+                    }
+                    return at >= end;
+                }
+                Health::Failing => {}
+            }
+        }
+        self.refused = !router.spend_retry(now);
+        if self.refused {
+            router.tell_budget(None);
+        }
+        !self.refused
+    }
+
+    /// What must be known of an endpoint before the call goes there.
+    fn check(
+        &mut self,
+        router: &mut Router,
+        endpoint: EndpointId,
+        what: Before,
+        reason: Reason,
+        now: Now,
+    ) -> Option<Action> {
+        // A check that was passed and is due again: once that is a new connection, twice it is a
+        // driver that reports a check which told nothing.
+        let passed = self.checked.iter().filter(|&&known| known == endpoint);
+        if what == Before::Chain && passed.count() > 1 {
+            self.report_check(endpoint, Class::Internal, Some("chain_id"));
+            return None;
+        }
+        // What the call waits for needs no second check beside it, and one that tells nothing is not
+        // repeated by this call.
+        self.warm.retain(|warm| *warm != endpoint);
+        self.checking = Some(Checking {
+            endpoint,
+            what,
+            reason,
+        });
+        self.state = State::Busy;
+        let timeout = self.timeout(now);
+        // Whoever waits for an endpoint is bound for it, or all of a cold burst would choose alike.
+        self.bound = router.bind(endpoint, timeout, now).map(|s| (endpoint, s));
+        Some(match what {
+            Before::Chain => Action::Check { endpoint, timeout },
+            Before::Head => Action::Head { endpoint, timeout },
+        })
+    }
+
+    fn unbind(&mut self, router: &mut Router) {
+        if let Some((endpoint, slot)) = self.bound.take() {
+            router.unbind(endpoint, slot);
+        }
+    }
+
+    /// Begins an attempt: it holds its token from now on. False: somebody else took the token.
+    fn begin(
         &mut self,
         router: &mut Router,
         endpoint: EndpointId,
         leftover: Leftover,
         now: Now,
-    ) -> Option<Action> {
-        let timeout = self.timeout(now);
+    ) -> bool {
         let attempt = AttemptId(self.attempts);
-        let ticket = router.begin(endpoint, attempt, &self.plan, timeout, now)?;
+        let timeout = self.timeout(now);
+        let Some(ticket) = router.begin(endpoint, attempt, &self.plan, timeout, now) else {
+            return false;
+        };
         self.attempts = self.attempts.saturating_add(1);
-        self.rounds.count();
         self.running.push(Running { ticket, leftover });
+        self.unsent.insert(0, (endpoint, attempt));
         self.note_asked(endpoint, true);
         self.state = State::Busy;
+        true
+    }
+
+    /// Tells the driver of an attempt that has begun.
+    fn tell_begun(&mut self, now: Now) -> Option<Action> {
+        let (endpoint, attempt) = self.unsent.pop()?;
         Some(Action::Send {
             endpoint,
             attempt,
-            timeout,
+            timeout: self.timeout(now),
         })
-    }
-
-    /// Something runs: wait for it, and copy it where it is slow.
-    fn watch(&mut self, router: &mut Router, now: Now) -> Action {
-        let deadline = self.plan.deadline;
-        let Some(at) = self.hedge_at(router) else {
-            return Action::WaitUntil(deadline);
-        };
-        if now.mono < at {
-            return Action::WaitUntil(at.min(deadline));
-        }
-        self.hedged = true;
-        let query = self.query(Purpose::Copy, None);
-        let slow = self.running.first().map(|running| running.ticket.endpoint());
-        if router.may_hedge(now)
-            && self.rounds.may_go_on(&router.settings().retry)
-            && let Pick::Ask {
-                endpoint,
-                verified: true,
-                ..
-            } = router.pick(&query, now)
-            && router.spend_retry(now)
-            && let Some(action) = self.send(router, endpoint, Leftover::Cancel, now)
-        {
-            if let Some(slow) = slow {
-                router.tell_hedge(slow, endpoint, self.plan.method.id);
-            }
-            return action;
-        }
-        Action::WaitUntil(deadline)
-    }
-
-    /// A fresh random order for each call leaves no room for races and hedges.
-    fn is_shuffled(&self, router: &Router) -> bool {
-        let own = self.plan.strategy.as_deref();
-        *own.unwrap_or(&router.settings().strategy) == Strategy::Shuffle
-    }
-
-    /// When the attempt that runs is slow.
-    fn hedge_at(&self, router: &Router) -> Option<Instant> {
-        let settings = router.settings().hedge?;
-        let may = !self.hedged
-            && !self.is_shuffled(router)
-            && self.checking.is_none()
-            && self.plan.is_repeatable()
-            && self.plan.method.hedge == Racing::Yes;
-        if !may {
-            return None;
-        }
-        let first = self.running.first()?;
-        let tail = router.tail(first.ticket.endpoint(), self.plan.method.id);
-        let delay = tail.map_or(Duration::ZERO, |tail| tail.mul_f64(settings.tails.max(0.0)));
-        let delay = delay.max(settings.min_delay);
-        first.ticket.sent_at().checked_add(delay)
     }
 
     /// Nobody can be asked now.
@@ -400,24 +496,25 @@ impl Machine {
         &mut self,
         router: &mut Router,
         reason: Reason,
-        stepping: bool,
+        tiers: Tiers,
         nobody: Nobody,
         now: Now,
     ) -> Option<Action> {
+        self.may_resort &= nobody.all_ejected;
         if reason == Reason::Confirm {
-            return self.unconfirmed();
+            return self.unconfirmed(router, now);
         }
-        if stepping {
-            return self.give_up();
+        if tiers != Tiers::All {
+            return self.give_up(router, now);
         }
-        if nobody.eligible == 0 && self.asked.is_empty() && self.reports.is_empty() {
+        if nobody.eligible == 0 && self.asked.is_empty() && self.is_unhurt() {
             let everybody = nobody.quarantined == nobody.total && nobody.total > 0;
-            self.report_quarantined(router);
-            return self.done(if everybody {
+            let outcome = if everybody {
                 Outcome::ChainMismatch
             } else {
                 Outcome::NoEndpoint
-            });
+            };
+            return self.over(router, outcome, now);
         }
         let settings = router.settings().retry;
         let deadline = self.plan.deadline;
@@ -425,271 +522,20 @@ impl Machine {
             .rounds
             .step(&settings, &nobody, deadline, router.rng(), now.mono)
         {
-            Step::Round(until) => {
-                if !router.spend_retry(now) {
-                    return self.refused(router);
-                }
-                self.state = State::Waiting(until, Reason::Failed);
-            }
+            Step::Round(until) => self.state = State::Waiting(until, Reason::Failed),
             Step::Wait(until) => self.state = State::Waiting(until, reason),
             Step::Stop => {
-                if self.reports.is_empty()
-                    && let Some((_, at)) = nobody.token
+                if self.is_unhurt()
+                    && let Some(token) = nobody.token
                 {
-                    let wait = at.saturating_duration_since(now.mono);
+                    let wait = token.at.saturating_duration_since(now.mono);
                     router.tell_budget(Some(wait));
-                    return self.done(Outcome::BudgetExhausted { wait });
+                    return self.over(router, Outcome::BudgetExhausted { wait }, now);
                 }
-                return self.give_up();
+                return self.give_up(router, now);
             }
         }
         None
-    }
-
-    /// The retry budget is empty: the last error is returned.
-    fn refused(&mut self, router: &mut Router) -> Option<Action> {
-        router.tell_budget(None);
-        self.give_up()
-    }
-
-    fn give_up(&mut self) -> Option<Action> {
-        if !self.running.is_empty() || self.checking.is_some() {
-            self.state = State::Busy;
-            return None;
-        }
-        self.done(match self.absent {
-            Some(absent) if absent.believed => Outcome::Answered(absent.attempt),
-            Some(_) | None => Outcome::Failed(self.best.attempt()),
-        })
-    }
-
-    fn believes_absent(&self) -> bool {
-        self.absent.is_some_and(|absent| absent.believed)
-    }
-
-    /// Nobody can confirm that something is absent. A holder's word is enough; anybody else is
-    /// behind, and the call goes on without it.
-    fn unconfirmed(&mut self) -> Option<Action> {
-        if self.believes_absent() {
-            return self.give_up();
-        }
-        if let Some(behind) = self.asked.last().map(|asked| asked.endpoint) {
-            self.reports.push(Report {
-                endpoint: behind,
-                attempt: self.absent.map(|absent| absent.attempt),
-                class: Class::Behind,
-                subclass: Some("below"),
-            });
-        }
-        self.state = State::Pick(Reason::Failed);
-        None
-    }
-
-    fn done(&mut self, outcome: Outcome) -> Option<Action> {
-        self.state = State::Done(outcome);
-        None
-    }
-
-    fn at_deadline(&mut self) -> Action {
-        let checking = self.checking.take().map(|endpoint| (endpoint, None));
-        let running = self
-            .running
-            .iter()
-            .map(|r| (r.ticket.endpoint(), Some(r.ticket.attempt())));
-        for (endpoint, attempt) in checking.into_iter().chain(running) {
-            self.reports.push(Report {
-                endpoint,
-                attempt,
-                class: Class::Timeout,
-                subclass: None,
-            });
-        }
-        let outcome = match (self.absent, self.best.attempt()) {
-            (Some(absent), _) if absent.believed => Outcome::Answered(absent.attempt),
-            (_, Some(attempt)) => Outcome::Failed(Some(attempt)),
-            (_, None) => Outcome::DeadlineExceeded,
-        };
-        self.state = State::Done(outcome);
-        Action::Finish(outcome)
-    }
-
-    /// A check ended. `failure` says why it told nothing; `None` means that the router now knows.
-    /// Neither spends an attempt.
-    pub fn on_check(&mut self, endpoint: EndpointId, failure: Option<&Verdict>) {
-        if self.checking != Some(endpoint) {
-            return;
-        }
-        self.checking = None;
-        if let Some(verdict) = failure {
-            self.reports.push(Report {
-                endpoint,
-                attempt: None,
-                class: verdict.class,
-                subclass: verdict.subclass,
-            });
-            self.note_unreachable(endpoint);
-        }
-        let reason = if self.attempts == 0 {
-            Reason::First
-        } else {
-            Reason::Failed
-        };
-        if self.state == State::Busy {
-            self.state = State::Pick(reason);
-        }
-    }
-
-    /// An attempt ended.
-    pub fn on_settled(
-        &mut self,
-        router: &mut Router,
-        attempt: AttemptId,
-        settled: &Settled,
-        now: Now,
-    ) {
-        let running = self.running.iter();
-        let Some(place) = { running }.position(|r| r.ticket.attempt() == attempt) else {
-            return;
-        };
-        let Running { ticket, .. } = self.running.remove(place);
-        self.note_asked(ticket.endpoint(), false);
-        router.settle(&ticket, settled, now);
-        if matches!(self.state, State::Done(_)) {
-            return;
-        }
-        match settled {
-            Settled::Result { content, .. } => match self.weigh(router, &ticket, *content, now) {
-                Weight::Answer => self.state = State::Done(Outcome::Answered(attempt)),
-                Weight::Absent { believed } => self.on_absent(&ticket, believed),
-                Weight::Unbelieved => {
-                    self.report(&ticket, Class::Behind, Some("below"));
-                    self.next_after(&ticket);
-                }
-            },
-            Settled::Terminal { .. } => self.state = State::Done(Outcome::Answered(attempt)),
-            Settled::Failed {
-                verdict,
-                delivery,
-                showable,
-                ..
-            } => {
-                self.report(&ticket, verdict.class, verdict.subclass);
-                if *showable {
-                    self.best.consider(verdict.class, attempt);
-                }
-                if self.may_move_on(verdict, *delivery) {
-                    self.next_after(&ticket);
-                } else {
-                    self.state = State::Done(Outcome::Failed(self.best.attempt()));
-                }
-            }
-        }
-    }
-
-    /// What a result is worth (semantics §4.3).
-    fn weigh(&self, router: &Router, ticket: &Ticket, content: Content, now: Now) -> Weight {
-        let height = self.plan.need.height;
-        let holds = height.map_or(Holds::Unknown, |height| {
-            router.holds(ticket.endpoint(), height, now)
-        });
-        let row = self.plan.method;
-        match content {
-            Content::Null if row.empty_is == EmptyIs::Absent || self.is_state() => {
-                let below = router.is_below_reference(ticket.endpoint(), now);
-                // Who is below a block has no state of it, whatever the others have (scenario M15).
-                let lacks = self.is_state() && holds == Holds::No;
-                Weight::Absent {
-                    believed: holds == Holds::Yes || !(below || lacks),
-                }
-            }
-            Content::EmptyList if row.empty_is == EmptyIs::Suspect && holds == Holds::No => {
-                Weight::Unbelieved
-            }
-            Content::Zero if holds == Holds::No => Weight::Unbelieved,
-            Content::Value if holds == Holds::No && self.is_state() => Weight::Unbelieved,
-            Content::Value | Content::Zero | Content::Null | Content::EmptyList => Weight::Answer,
-        }
-    }
-
-    /// Null: held while others run; alone it asks one more, once. The same endpoint
-    /// saying so again confirms nothing, and of the state only a holder is believed.
-    fn on_absent(&mut self, ticket: &Ticket, believed: bool) {
-        let before = self.absent;
-        let endpoint = ticket.endpoint();
-        if before.is_none() || believed {
-            self.absent = Some(Absent {
-                attempt: ticket.attempt(),
-                endpoint,
-                believed,
-            });
-        }
-        if !self.running.is_empty() || !self.racers.is_empty() {
-            return;
-        }
-        let said = self.absent.map_or(ticket.attempt(), |absent| absent.attempt);
-        let seconded = before.is_some_and(|absent| absent.endpoint != endpoint) && !self.is_state();
-        self.state = if before.is_none() && (self.attempts < 2 || !believed) {
-            State::Pick(Reason::Confirm)
-        } else if self.believes_absent() || seconded {
-            State::Done(Outcome::Answered(said))
-        } else {
-            State::Pick(Reason::Failed)
-        };
-    }
-
-    /// A read of state: null cannot be a value of it, and what an endpoint below the block says of
-    /// it is not about that block (semantics §7 row 14).
-    fn is_state(&self) -> bool {
-        self.plan.method.lane == Lane::State
-    }
-
-    fn next_after(&mut self, ticket: &Ticket) {
-        self.last_failed = Some(ticket.endpoint());
-        // A failed racer or hedge does not fail the call while another runs.
-        if self.running.is_empty() && self.racers.is_empty() && self.checking.is_none() {
-            self.state = match self.absent {
-                Some(absent) if absent.believed => State::Done(Outcome::Answered(absent.attempt)),
-                Some(_) | None => State::Pick(Reason::Failed),
-            };
-        }
-    }
-
-    fn may_move_on(&self, verdict: &Verdict, delivery: Delivery) -> bool {
-        let row = self.plan.method;
-        if self.plan.solitary {
-            return delivery == Delivery::NotSent;
-        }
-        match row.failover {
-            Failover::Any => verdict.retry_other_endpoint,
-            Failover::SameBytes | Failover::Unsent => delivery == Delivery::NotSent,
-            // The same, but a private submission and an id that only this endpoint knows are for
-            // nobody else, sent or not.
-            Failover::None => {
-                delivery == Delivery::NotSent
-                    && row.state_changing != Changes::Builder
-                    && row.sticky == Sticky::None
-            }
-        }
-    }
-
-    fn report(&mut self, ticket: &Ticket, class: Class, subclass: Option<&'static str>) {
-        self.reports.push(Report {
-            endpoint: ticket.endpoint(),
-            attempt: Some(ticket.attempt()),
-            class,
-            subclass,
-        });
-    }
-
-    fn report_quarantined(&mut self, router: &Router) {
-        for endpoint in router.quarantined() {
-            self.reports.push(Report {
-                endpoint,
-                attempt: None,
-                class: Class::WrongChain,
-                subclass: None,
-            });
-        }
     }
 
     fn note_asked(&mut self, endpoint: EndpointId, running: bool) {
@@ -707,23 +553,15 @@ impl Machine {
         }
     }
 
-    /// Its check told nothing: this call leaves it alone, the next asks again.
-    fn note_unreachable(&mut self, endpoint: EndpointId) {
-        self.asked.retain(|asked| asked.endpoint != endpoint);
-        self.asked.push(Asked {
-            endpoint,
-            round: UNREACHABLE,
-            running: false,
-        });
-    }
-
-    fn query(&self, purpose: Purpose, above_tier: Option<u8>) -> Query<'_> {
+    fn query(&self, purpose: Purpose, tiers: Tiers) -> Query<'_> {
         Query {
             plan: &self.plan,
             asked: &self.asked,
             round: self.rounds.number(),
             purpose,
-            above_tier,
+            tiers,
+            may_resort: self.may_resort,
+            waited: self.rounds.waited(),
         }
     }
 
@@ -734,16 +572,11 @@ impl Machine {
 
     /// The caller left: everything that runs stops counting and teaches nothing.
     pub fn abandon(&mut self, router: &mut Router, now: Now) {
+        self.unbind(router);
         for running in std::mem::take(&mut self.running) {
             router.cancel(&running.ticket, now);
         }
     }
-}
-
-enum Weight {
-    Answer,
-    Absent { believed: bool },
-    Unbelieved,
 }
 
 #[cfg(test)]

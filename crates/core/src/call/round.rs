@@ -2,7 +2,7 @@
 
 use crate::{
     rng::Rng,
-    router::Nobody,
+    router::{Moment, Nobody},
     settings::{Jitter, RetryCount, RetrySettings},
 };
 use std::time::{Duration, Instant};
@@ -33,6 +33,11 @@ impl Rounds {
         self.number
     }
 
+    /// How long the call has waited for tokens and ejections.
+    pub(super) const fn waited(&self) -> Duration {
+        self.waited
+    }
+
     /// An attempt was started.
     pub(super) fn count(&mut self) {
         self.attempts = self.attempts.saturating_add(1);
@@ -56,8 +61,8 @@ impl Rounds {
         self.stepped_up = true;
     }
 
-    /// Nobody can be asked now. Those that failed come again before anybody waits for a token, and
-    /// tokens come before ejections.
+    /// Nobody can be asked now. Those that failed come again before anybody waits; a wait ends
+    /// with the first token or ejection, and then the call looks again.
     pub(super) fn step(
         &mut self,
         settings: &RetrySettings,
@@ -69,28 +74,43 @@ impl Rounds {
         if !self.may_go_on(settings) {
             return Step::Stop;
         }
+        let backoff = |number, rng: &mut Rng| now.checked_add(backoff(settings, number, rng));
         if nobody.another_round {
-            let until = now.checked_add(backoff(settings, self.number, rng));
-            return match until {
-                Some(until) if until < deadline => {
-                    self.number = self.number.saturating_add(1);
-                    Step::Round(until)
-                }
+            return match backoff(self.number, rng) {
+                Some(until) if until < deadline => self.round(until),
                 Some(_) | None => Step::Stop,
             };
         }
-        let waits = [nobody.token, nobody.ejection];
-        for (_, at) in waits.into_iter().flatten() {
-            let wait = at.saturating_duration_since(now);
-            let total = self.waited.saturating_add(wait);
-            if total <= settings.max_wait && at < deadline {
+        let moments = [nobody.token, nobody.ejection].into_iter().flatten();
+        let Some(next) = moments.min_by_key(|moment: &Moment| moment.at) else {
+            return Step::Stop;
+        };
+        let wait = next.at.saturating_duration_since(now);
+        let total = self.waited.saturating_add(wait);
+        // Whoever was asked already is asked in another round, not before its backoff.
+        let until = if next.asked {
+            backoff(self.number, rng).map(|until| until.max(next.at))
+        } else {
+            // Never the same instant again: something must move.
+            now.checked_add(Duration::from_micros(1))
+                .map(|soonest| soonest.max(next.at))
+        };
+        match until {
+            Some(until) if total <= settings.max_wait && until < deadline => {
                 self.waited = total;
-                // Never the same instant again: something must move.
-                let soonest = now.checked_add(Duration::from_micros(1)).unwrap_or(at);
-                return Step::Wait(at.max(soonest));
+                if next.asked {
+                    self.round(until)
+                } else {
+                    Step::Wait(until)
+                }
             }
+            Some(_) | None => Step::Stop,
         }
-        Step::Stop
+    }
+
+    fn round(&mut self, until: Instant) -> Step {
+        self.number = self.number.saturating_add(1);
+        Step::Round(until)
     }
 }
 
@@ -107,11 +127,10 @@ fn backoff(settings: &RetrySettings, round: u16, rng: &mut Rng) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::EndpointId;
+    use crate::now::tests::origin;
 
-    #[expect(clippy::disallowed_methods, reason = "any origin will do")]
-    fn origin() -> Instant {
-        Instant::now()
+    fn moment(at: Instant, asked: bool) -> Option<Moment> {
+        Some(Moment { at, asked })
     }
 
     fn millis(n: u64) -> Duration {
@@ -143,7 +162,7 @@ mod tests {
         let (settings, mut rng) = (RetrySettings::default(), Rng::new(1));
         let nobody = Nobody {
             another_round: true,
-            token: Some((EndpointId(1), now + millis(1))),
+            token: moment(now + millis(1), false),
             ..Nobody::default()
         };
         let deadline = now + millis(9000);
@@ -162,8 +181,8 @@ mod tests {
         let (settings, mut rng) = (RetrySettings::default(), Rng::new(1));
         let deadline = now + millis(9000);
         let wait = |ms| Nobody {
-            token: Some((EndpointId(1), now + millis(ms))),
-            ejection: Some((EndpointId(0), now + millis(1900))),
+            token: moment(now + millis(ms), false),
+            ejection: moment(now + millis(1900), false),
             ..Nobody::default()
         };
         let mut rounds = Rounds::default();
@@ -175,6 +194,25 @@ mod tests {
         // The token is too far away, the end of the ejection is not.
         let step = fresh.step(&settings, &wait(2001), deadline, &mut rng, now);
         assert_eq!(step, Step::Wait(now + millis(1900)));
+    }
+
+    // the backoff is at least the ejection left on the next endpoint
+    #[test]
+    fn a_round_begins_when_both_its_backoff_and_the_ejection_are_over() {
+        let now = origin();
+        let (settings, mut rng) = (RetrySettings::default(), Rng::new(1));
+        let nobody = |ms| Nobody {
+            ejection: moment(now + millis(ms), true),
+            ..Nobody::default()
+        };
+        let deadline = now + millis(9000);
+        let mut rounds = Rounds::default();
+        let step = rounds.step(&settings, &nobody(700), deadline, &mut rng, now);
+        assert_eq!(step, Step::Round(now + millis(700)));
+        assert_eq!((rounds.number(), rounds.waited()), (1, millis(700)));
+        let step = rounds.step(&settings, &nobody(1), deadline, &mut rng, now);
+        assert!(matches!(step, Step::Round(until) if until >= now + millis(100)));
+        assert_eq!((rounds.number(), rounds.waited()), (2, millis(701)));
     }
 
     //

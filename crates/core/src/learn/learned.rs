@@ -94,6 +94,12 @@ impl Learned {
         }
     }
 
+    /// Other declarations and times from now on; what was learned stays.
+    pub fn set_settings(&mut self, declared: Declared, settings: LearnSettings) {
+        self.declared = declared;
+        self.settings = settings;
+    }
+
     /// It said that it does not keep this block's data any more (M09, M10). `head` is the reference:
     /// near it, or at a block that is not there yet, that is a gap and no pruning.
     pub fn on_missing(&mut self, kind: Data, height: u64, head: Option<u64>, now: Instant) {
@@ -184,14 +190,15 @@ impl Learned {
         })
     }
 
-    /// Whether it can serve a request as far as kept data and sizes go: no if one of them says no,
+    /// Whether it can serve a request as far as kept data, sizes and tags go: no if one of them says no,
     /// yes if all that are concerned say yes.
     #[must_use]
     pub fn serves(&self, need: &Need, head: Option<u64>, now: Instant) -> Holds {
         let block = |height| Some(self.keeps(need.kind?, height?, head, now));
         let span = need.span.map(|span| self.takes(Size::LogRange, span, now));
+        let tag = need.tag.map(|tag| self.knows(tag, now));
         let mut all = Holds::Yes;
-        for one in [block(need.lowest), block(need.height), span] {
+        for one in [block(need.lowest), block(need.height), span, tag] {
             match one {
                 Some(Holds::No) => return Holds::No,
                 Some(Holds::Unknown) => all = Holds::Unknown,

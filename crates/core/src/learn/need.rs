@@ -1,6 +1,6 @@
 //! Which blocks, data and sizes a request needs, for choosing an endpoint that has them.
 
-use crate::method::{Block, BlockPath, Descriptor, Found, Lane, RowKind, Slot, find};
+use crate::method::{Block, BlockPath, Descriptor, Found, Lane, RowKind, Slot, Tag, find};
 
 /// A kind of data that a node may keep for a time of its own, as `eth_capabilities` divides it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -73,6 +73,8 @@ pub struct Need {
     /// Blocks in its range, both ends counted. Only where both ends are sent as numbers: a tag makes
     /// some nodes refuse every range, and says nothing about sizes (`semantics.md` fact 14).
     pub span: Option<u64>,
+    /// A tag among its blocks that not every node knows: `safe`, `finalized` or `pending`.
+    pub tag: Option<Tag>,
 }
 
 impl Need {
@@ -95,7 +97,20 @@ impl Need {
             lowest,
             kind: Data::of(row),
             span: span(row, found, pin),
+            tag: found.slots().iter().rev().find_map(rare_tag),
         }
+    }
+}
+
+fn rare_tag(slot: &Slot) -> Option<Tag> {
+    match slot.block {
+        Block::Tag(tag @ (Tag::Safe | Tag::Finalized | Tag::Pending)) => Some(tag),
+        Block::Tag(Tag::Latest | Tag::Earliest)
+        | Block::Omitted
+        | Block::Null
+        | Block::Number(_)
+        | Block::JsonNumber(_)
+        | Block::Hash(_) => None,
     }
 }
 
@@ -139,6 +154,7 @@ mod tests {
             lowest: Some(100),
             kind: Some(Data::State),
             span: None,
+            tag: None,
         };
         assert_eq!(need("eth_call", r#"[{"to":"0x1"},"0x64"]"#), expected);
         assert_eq!(
@@ -151,10 +167,18 @@ mod tests {
             ..Need::default()
         };
         assert_eq!(need("eth_call", r#"[{"to":"0x1"},"latest"]"#), tag);
-        assert_eq!(
-            pinned("eth_call", r#"[{"to":"0x1"},"finalized"]"#, 100),
-            tag
-        );
+        for (name, rare) in [
+            ("finalized", Tag::Finalized),
+            ("safe", Tag::Safe),
+            ("pending", Tag::Pending),
+        ] {
+            let params = format!(r#"[{{"to":"0x1"}},"{name}"]"#);
+            let expected = Need {
+                tag: Some(rare),
+                ..tag
+            };
+            assert_eq!(pinned("eth_call", &params, 100), expected);
+        }
         assert_eq!(need("eth_call", r#"[{"to":"0x1"},"0x 64"]"#), tag);
     }
 
@@ -166,6 +190,7 @@ mod tests {
             lowest,
             kind: Some(Data::Logs),
             span,
+            tag: None,
         };
         let range = r#"[{"fromBlock":"0x0","toBlock":"0x4e20"}]"#;
         let wide = logs(Some(20_000), Some(0), Some(20_001));

@@ -6,16 +6,19 @@
 
 use super::{
     Router,
-    pick::{Purpose, Query},
+    pick::{Query, strategy},
+    standing::{Eligible, Standing},
 };
 use crate::{
     EndpointId, Now,
     call::Plan,
+    heads::Holds,
     method::MethodId,
     score::Parts,
 };
 use std::{
     collections::{BTreeMap, VecDeque},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -90,6 +93,9 @@ pub struct Considered {
     pub out: Option<Why>,
     /// Its score and what it is made of; lower is better.
     pub parts: Parts,
+    /// What the strategy makes of it, as [`Selector::preview`](crate::select::Selector::preview)
+    /// says; `None` where it is out or the strategy has no number for it.
+    pub value: Option<f64>,
 }
 
 /// What a call meets.
@@ -97,6 +103,8 @@ pub struct Considered {
 pub struct Explanation {
     /// The row of the method.
     pub method: MethodId,
+    /// The strategy's name.
+    pub strategy: &'static str,
     /// The head that the pool believes.
     pub reference: Option<u64>,
     /// All endpoints in order.
@@ -140,29 +148,75 @@ impl Decisions {
 impl Router {
     /// What a call with this plan meets now.
     pub fn explain(&mut self, plan: &Plan, now: Now) -> Explanation {
-        let query = Query {
-            plan,
-            asked: &[],
-            round: 0,
-            purpose: Purpose::First,
-            above_tier: None,
+        self.look(now);
+        let (outs, ready) = self.outs(plan, now);
+        let settings = Arc::clone(&self.settings);
+        let strategy = strategy(plan, &settings);
+        let candidates = self.candidates(&ready, plan, strategy, now);
+        let values = self.selector.preview(strategy, &candidates);
+        let value_of = |endpoint| {
+            let place = ready.iter().position(|e| e.endpoint == endpoint)?;
+            values.get(place).copied().flatten()
         };
-        let standing = self.outs(&query, now);
-        let considered = self.ids().zip(standing).map(|(endpoint, out)| {
+        let considered = self.ids().zip(outs).map(|(endpoint, out)| {
             let (_, parts) = self.parts(endpoint, plan, now);
             Considered {
                 endpoint,
-                tier: self.endpoints[endpoint.index()].profile.tier,
+                tier: self.endpoint(endpoint).profile.tier,
                 out,
                 parts,
+                value: value_of(endpoint),
             }
         });
         let considered = considered.collect();
         Explanation {
             method: plan.method.id,
+            strategy: strategy.name(),
             reference: self.reference_head(now),
             considered,
         }
+    }
+
+    /// Why each endpoint, in order, would not be drawn for this call now, `None`: it would; and
+    /// those that would.
+    fn outs(&self, plan: &Plan, now: Now) -> (Vec<Option<Why>>, Standing) {
+        let query = Query::at_first(plan);
+        let standings: Vec<_> = self.standings(&query, now).collect();
+        let mut able: Standing = standings.iter().flatten().copied().collect();
+        self.able(&mut able, &query, now);
+        let mut ready = self.ready(&able, &query, false, now);
+        if ready.iter().any(|e| e.verified) {
+            ready.retain(|e| e.verified);
+        }
+        let is_in = |set: &Standing, e: &Eligible| set.iter().any(|x| x.endpoint == e.endpoint);
+        let tier = ready.first().map(|e| e.tier);
+        let why = |e: Eligible| {
+            if is_in(&ready, &e) {
+                return None;
+            }
+            Some(if is_in(&able, &e) && e.is_ejected() {
+                Why::Ejected
+            } else if is_in(&able, &e) && !e.has_token() {
+                Why::NoToken
+            } else if e.reached == Holds::No {
+                Why::DoesNotHold
+            } else if !e.fits() {
+                Why::DoesNotKeep
+            } else if tier.is_some_and(|tier| e.tier > tier) {
+                Why::HigherTier
+            } else {
+                Why::Unchecked
+            })
+        };
+        let outs = standings.into_iter().map(|one| one.map_or_else(Some, why));
+        (outs.collect(), ready)
+    }
+
+    /// Endpoints that would not be drawn for this call now, and why.
+    pub(crate) fn unable(&self, plan: &Plan, now: Now) -> impl Iterator<Item = (EndpointId, Why)> {
+        let (outs, _) = self.outs(plan, now);
+        let named = self.ids().zip(outs);
+        named.filter_map(|(endpoint, out)| Some((endpoint, out?)))
     }
 
     /// The last decisions about a method, oldest first; about all methods without one.

@@ -6,10 +6,13 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `endpoint` | what the owner says of an endpoint, and everything learned about it |
-//! | `pick` | who serves the next attempt of a call |
+//! | `standing` | who may serve a call, and who of them may be asked now |
+//! | `pick` | who serves its next attempt |
+//! | `race` | who races for its first answer |
 //! | `settle` | what a request did to what is known |
 //! | `chain` | chain ids: checks and quarantine |
 //! | `head` | heads, probes and drift |
+//! | `replace` | other endpoints at run time |
 //! | `explain` | why this endpoint, why now |
 //! | `snapshot` | everything known, to be shown |
 //! | `inflight`, `methods`, `set` | calls under way, method lists, sets of endpoints |
@@ -21,15 +24,21 @@ mod head;
 mod inflight;
 mod methods;
 mod pick;
-mod settle;
+mod race;
+mod replace;
 mod set;
+mod settle;
 mod snapshot;
+mod standing;
 
 pub use crate::identity::Identity;
-pub use endpoint::{Counters, Profile};
-pub use explain::{Decision, Explanation, Why};
+pub use endpoint::{Counters, MethodCount, Profile};
+pub(crate) use inflight::Slot;
+pub use explain::{Considered, Decision, Explanation, Why};
 pub use methods::MethodList;
-pub(crate) use pick::{Asked, Nobody, Pick, Purpose, Query, UNREACHABLE};
+pub(crate) use pick::{
+    Asked, Choice, Health, Moment, Nobody, Pick, Purpose, Query, Tiers, UNREACHABLE,
+};
 pub use set::EndpointSet;
 pub use settle::Ticket;
 pub use snapshot::EndpointView;
@@ -39,7 +48,7 @@ use crate::{
     breaker::Stand,
     event::{Event, EventQueue},
     heads::Heads,
-    method::MethodId,
+    method::{Lane, MethodId},
     probe::ProbeClock,
     retry_budget::RetryBudget,
     rng::Rng,
@@ -65,6 +74,10 @@ pub struct Router {
     events: EventQueue,
     decisions: Decisions,
     lists: bool,
+    /// The lowest tier that any endpoint has.
+    base_tier: u8,
+    /// Number of the next endpoint.
+    next_serial: u32,
 }
 
 impl Router {
@@ -83,11 +96,15 @@ impl Router {
             .map(|heads| Heads::new(groups(&profiles), heads));
         let profiles_len = profiles.len();
         let lists = profiles.iter().any(|profile| !profile.methods.is_open());
-        let endpoints = profiles
-            .into_iter()
-            .map(|profile| Endpoint::new(profile, &settings));
+        let base_tier = base_tier(&profiles);
+        let endpoints = (0..)
+            .zip(profiles)
+            .map(|(serial, profile)| Endpoint::new(serial, profile, &settings));
+        let endpoints: Vec<_> = endpoints.collect();
         Self {
-            endpoints: endpoints.collect(),
+            next_serial: u32::try_from(endpoints.len()).unwrap_or(u32::MAX),
+            endpoints,
+            base_tier,
             expected,
             heads,
             selector: Selector::new(profiles_len, settings.select),
@@ -163,8 +180,8 @@ impl Router {
     }
 
     /// Hedging is off while more than half are ejected.
-    pub(crate) fn may_hedge(&self, now: Now) -> bool {
-        let is_ejected = |e: &&Endpoint| match e.circuit.endpoint_stand(now.mono) {
+    pub(crate) fn may_hedge(&self, lane: Lane, now: Now) -> bool {
+        let is_ejected = |e: &&Endpoint| match e.circuit.lane_stand(lane, now.mono) {
             Stand::Trial | Stand::Open { .. } | Stand::Excluded { .. } => true,
             Stand::Closed { .. } | Stand::HalfOpen | Stand::MethodOff { .. } => false,
         };
@@ -202,6 +219,11 @@ impl Router {
     pub(crate) fn tell_budget(&mut self, wait: Option<Duration>) {
         self.events.push(|| Event::Budget { wait });
     }
+}
+
+fn base_tier(profiles: &[Profile]) -> u8 {
+    let tiers = profiles.iter().map(|profile| profile.tier);
+    tiers.min().unwrap_or(0)
 }
 
 /// The voice of each endpoint: its group's, or its own.

@@ -3,13 +3,14 @@
 //! Every request begins here, where it spends its token and is counted, and ends here, where it
 //! teaches. A request that was given up teaches nothing.
 
-use super::{Router, inflight::Slot};
+use super::{Router, endpoint::Endpoint, inflight::Slot};
 use crate::{
     AttemptId, EndpointId, Now,
     breaker::{self, Change, Changes, Meaning, MethodKey, MethodReason},
-    call::{Content, Plan, Settled},
+    call::{Content, Delivery, Plan, Settled},
     classify::{Class, Verdict},
     event::{Event, RequestEnd},
+    heads::Holds,
     learn::{Need, Size},
     method::Descriptor,
 };
@@ -23,6 +24,7 @@ const SHUNNED: Duration = Duration::from_secs(60);
 #[derive(Clone, Copy, Debug)]
 pub struct Ticket {
     endpoint: EndpointId,
+    serial: u32,
     attempt: AttemptId,
     row: &'static Descriptor,
     need: Need,
@@ -55,6 +57,11 @@ impl Ticket {
     pub(crate) const fn sent_at(&self) -> Instant {
         self.sent_at
     }
+
+    /// The endpoints were replaced: its own is this one now.
+    pub(crate) const fn moved_to(&mut self, endpoint: EndpointId) {
+        self.endpoint = endpoint;
+    }
 }
 
 impl Router {
@@ -76,9 +83,10 @@ impl Router {
             .profile
             .account
             .spend_units(plan.method.id, units, now.wall);
-        known.counters.sent += 1;
+        known.counters.send(plan.method.id);
         Some(Ticket {
             endpoint,
+            serial: known.serial,
             attempt,
             row: plan.method,
             need: plan.need,
@@ -88,6 +96,24 @@ impl Router {
             circuit: known.circuit.begin(plan.method.lane, plan.key, now.mono),
             key: plan.key,
         })
+    }
+
+    /// A call waits for this endpoint's check and will ask it then: it counts as busy for it.
+    pub(crate) fn bind(
+        &mut self,
+        endpoint: EndpointId,
+        timeout: Duration,
+        now: Now,
+    ) -> Option<Slot> {
+        let known = self.endpoints.get_mut(endpoint.index())?;
+        Some(known.in_flight.start(now.mono, timeout))
+    }
+
+    /// The wait is over.
+    pub(crate) fn unbind(&mut self, endpoint: EndpointId, slot: Slot) {
+        if let Some(known) = self.endpoints.get_mut(endpoint.index()) {
+            known.in_flight.finish(slot);
+        }
     }
 
     /// Spends a token for a request that belongs to no call: a chain check or a probe, which skip
@@ -101,27 +127,41 @@ impl Router {
         }
         let account = &known.profile.account;
         account.spend_units(row.id, row.weight, now.wall);
-        known.counters.sent += 1;
+        known.counters.send(row.id);
         true
     }
 
     /// A request was given up before its end: it stops counting and teaches nothing.
     pub fn cancel(&mut self, ticket: &Ticket, now: Now) {
+        let Some(ticket) = &self.placed(ticket) else {
+            return;
+        };
         let took = now.mono.saturating_duration_since(ticket.sent_at);
-        if let Some(known) = self.endpoints.get_mut(ticket.endpoint.index()) {
-            known.in_flight.finish(ticket.slot);
-            known.counters.cancelled += 1;
-            known.circuit.abandon(&ticket.circuit);
-        }
+        let known = &mut self.endpoints[ticket.endpoint.index()];
+        known.in_flight.finish(ticket.slot);
+        known.counters.cancelled += 1;
+        known.circuit.abandon(&ticket.circuit);
         self.tell_request(ticket, RequestEnd::Cancelled, took);
     }
 
-    /// A request ended.
+    /// The ticket with the place that its endpoint has now; `None` where it is gone.
+    fn placed(&self, ticket: &Ticket) -> Option<Ticket> {
+        let is_its = |known: &Endpoint| known.serial == ticket.serial;
+        if self.endpoints.get(ticket.endpoint.index()).is_some_and(is_its) {
+            return Some(*ticket);
+        }
+        let place = self.endpoints.iter().position(is_its)?;
+        let endpoint = EndpointId(u16::try_from(place).ok()?);
+        Some(Ticket { endpoint, ..*ticket })
+    }
+
+    /// A request ended. That of an endpoint that is gone teaches nothing.
     pub fn settle(&mut self, ticket: &Ticket, settled: &Settled, now: Now) {
-        let took = now.mono.saturating_duration_since(ticket.sent_at);
-        let Some(known) = self.endpoints.get_mut(ticket.endpoint.index()) else {
+        let Some(ticket) = &self.placed(ticket) else {
             return;
         };
+        let took = now.mono.saturating_duration_since(ticket.sent_at);
+        let known = &mut self.endpoints[ticket.endpoint.index()];
         known.in_flight.finish(ticket.slot);
         let end = match settled {
             Settled::Result { content, head } => {
@@ -142,8 +182,14 @@ impl Router {
                 RequestEnd::Error(verdict.class)
             }
             Settled::Failed {
-                verdict, meaning, ..
+                verdict,
+                meaning,
+                delivery,
+                ..
             } => {
+                if is_unreachable(verdict, *delivery) {
+                    known.unreachable();
+                }
                 self.on_failure(ticket, verdict, *meaning, now);
                 RequestEnd::Failed(verdict.class)
             }
@@ -162,20 +208,29 @@ impl Router {
     }
 
     fn on_result(&mut self, ticket: &Ticket, content: Content, took: Duration, now: Now) {
-        let (row, at) = (ticket.row, now.mono);
+        let (row, at, need) = (ticket.row, now.mono, &ticket.need);
+        let reached = match need.height {
+            Some(height) => self.holds(ticket.endpoint, height, now),
+            None => Holds::Unknown,
+        };
         let known = &mut self.endpoints[ticket.endpoint.index()];
-        known.counters.good += 1;
+        known.counters.good(row.id);
         known.recent.ok(at);
-        if content == Content::Null {
+        if content == Content::Null && row.null_is_absent() {
             // Some nodes wait before they say null; that is no latency of theirs (semantics H38).
             known.books.record_error_free(row.id);
+            if let (Some(kind), Some(height), Holds::Yes) = (need.kind, need.height, reached) {
+                known.learned.on_absent(kind, height, at);
+            }
         } else {
             let ms = took.as_secs_f64() * 1e3;
             known.books.record_success(row.id, ms);
             known.window(row.lane).success(ms, at);
         }
-        if content != Content::Null && content != Content::EmptyList {
-            accept(known, &ticket.need, at);
+        // What it says of a block that it has not reached is not about that block.
+        let says_something = content != Content::Null && content != Content::EmptyList;
+        if says_something && reached != Holds::No {
+            accept(known, need, at);
         }
         let changes = known.circuit.on_good(&ticket.circuit, at);
         self.tell_changes(ticket.endpoint, changes);
@@ -198,7 +253,7 @@ impl Router {
         let (row, at) = (ticket.row, now.mono);
         let head = self.reference_head(now);
         let known = &mut self.endpoints[ticket.endpoint.index()];
-        known.counters.fail(verdict.class);
+        known.counters.fail(row.id, verdict.class);
         let off = teach(known, ticket, verdict, head, at);
         if verdict.counts_against_endpoint {
             known.recent.bad(at);
@@ -213,7 +268,7 @@ impl Router {
         }
         self.tell_changes(ticket.endpoint, off);
         self.on_meaning(ticket, meaning, now);
-        if verdict.class == Class::Behind
+        if matches!(verdict.class, Class::Behind | Class::Syncing)
             && let (Some(heads), Some(height)) = (&mut self.heads, ticket.need.height)
         {
             heads.on_behind(ticket.endpoint, height, at);
@@ -252,26 +307,41 @@ impl Router {
     }
 }
 
-/// It named no block: for a while others are asked first.
-fn shun(known: &mut super::Endpoint, method: MethodKey, now: Instant) {
+/// No connection could be made. Once one can, it may lead to another node behind the same address,
+/// so that counts as a reconnect; connections that come and go while an endpoint can be
+/// reached do not.
+pub(super) fn is_unreachable(verdict: &Verdict, delivery: Delivery) -> bool {
+    let connecting = matches!(verdict.subclass, Some("connect" | "resolve" | "tls"));
+    match verdict.class {
+        Class::Internal => connecting,
+        Class::Timeout => delivery == Delivery::NotSent,
+        _ => false,
+    }
+}
+
+/// For a while others are asked first for this method.
+fn shun(known: &mut Endpoint, method: MethodKey, now: Instant) {
     if let Some(until) = now.checked_add(SHUNNED) {
         known.shun(method, until, now);
     }
 }
 
 /// A good answer shows what the endpoint keeps and takes.
-fn accept(known: &mut super::Endpoint, need: &Need, now: Instant) {
+fn accept(known: &mut Endpoint, need: &Need, now: Instant) {
     if let (Some(kind), Some(height)) = (need.kind, need.lowest) {
         known.learned.on_kept(kind, height);
     }
     if let Some(span) = need.span {
         known.learned.on_accepted(Size::LogRange, span, now);
     }
+    if let Some(tag) = need.tag {
+        known.learned.on_tag_resolved(tag, now);
+    }
 }
 
 /// What a refusal says about what the endpoint has: no strike, and it is remembered.
 fn teach(
-    known: &mut super::Endpoint,
+    known: &mut Endpoint,
     ticket: &Ticket,
     verdict: &Verdict,
     head: Option<u64>,
@@ -288,9 +358,18 @@ fn teach(
             }
         }
         // Its index is still being built, say.
-        Class::Behind if need.height.is_none() => shun(known, ticket.key, now),
+        Class::Behind | Class::Syncing if need.height.is_none() => shun(known, ticket.key, now),
         Class::RangeLimit => known.learned.on_range_refused(need.span, verdict, now),
         Class::WrongChain => known.check.invalidate(),
+        // The method is fine; a spelling of its block is not. Without another endpoint it is asked
+        // all the same.
+        Class::MethodUnsupported if is_about_a_parameter(verdict) => {
+            match (verdict.subclass, need.tag) {
+                (Some("block_tag"), Some(tag)) => known.learned.on_tag_refused(tag, now),
+                _ => shun(known, ticket.key, now),
+            }
+            return None;
+        }
         Class::ExecutionRevert
         | Class::MethodUnsupported
         | Class::MethodBlocked
@@ -316,4 +395,9 @@ fn teach(
     }
     let reason = MethodReason::of(verdict)?;
     known.circuit.method_off(ticket.key, reason, now)
+}
+
+/// An unknown tag or form of a parameter, not an unknown method.
+fn is_about_a_parameter(verdict: &Verdict) -> bool {
+    matches!(verdict.subclass, Some("block_tag" | "param_form"))
 }

@@ -286,7 +286,7 @@ fn text(body: &Bytes) -> String {
 }
 
 /// Id and content of a reply.
-fn read_reply(body: &[u8]) -> (Option<String>, Got) {
+pub(crate) fn read_reply(body: &[u8]) -> (Option<String>, Got) {
     let text = std::str::from_utf8(body).ok();
     let found = text.and_then(|text| members(text, ["id", "result", "error"]));
     let Some([id, result, error]) = found else {
