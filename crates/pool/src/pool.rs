@@ -9,7 +9,7 @@ use crate::{
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use highwater_core::{
-    ChainId, Now,
+    ChainId,
     jsonrpc::Params,
     method::Descriptor,
     router::Identity,
