@@ -46,18 +46,24 @@ impl Anvil {
     /// When it does not start.
     #[must_use]
     pub fn start_at(address: SocketAddr) -> Self {
-        let mut process = Process::start(
-            &anvil_path(),
-            &[
-                "--host",
-                &address.ip().to_string(),
-                "--port",
-                &address.port().to_string(),
-                "--no-mining",
-                "--timestamp",
-                &GENESIS_TIME.to_string(),
-            ],
-        );
+        Self::start_with(address, &[])
+    }
+
+    /// Starts a node on `address` with more arguments.
+    pub(crate) fn start_with(address: SocketAddr, more: &[&str]) -> Self {
+        let (ip, port) = (address.ip().to_string(), address.port().to_string());
+        let time = GENESIS_TIME.to_string();
+        let mut args = vec![
+            "--host",
+            &ip,
+            "--port",
+            &port,
+            "--no-mining",
+            "--timestamp",
+            &time,
+        ];
+        args.extend(more);
+        let mut process = Process::start(&anvil_path(), &args);
         let listens = process.wait_for_line("Listening on ");
         assert_eq!(listens, address.to_string());
         Self {
@@ -109,6 +115,14 @@ impl Anvil {
             Some(result) => result.take(),
             None => panic!("{method} {params}: {text}"),
         }
+    }
+
+    /// Asks it to end, and waits until it has.
+    pub(crate) fn stop(mut self) {
+        self.process.wait_until_it_handles_sigterm();
+        self.process.terminate();
+        let status = self.process.wait();
+        assert!(status.success(), "anvil ended with {status}");
     }
 
     /// Kills the process with SIGKILL: its connections break as they would in a crash.

@@ -5,9 +5,12 @@
 //! for that. The chain remembers what it did, so a node that was killed can be started again at its
 //! old address and brought to the same head.
 
-use crate::anvil::{Anvil, GENESIS_TIME};
+use crate::{
+    address::fresh_address,
+    anvil::{Anvil, GENESIS_TIME},
+};
 use serde_json::{Value, json};
-use std::net::SocketAddr;
+use std::{fs, net::SocketAddr, path::PathBuf};
 
 /// Seconds between blocks.
 const BLOCK_TIME: u64 = 12;
@@ -24,6 +27,25 @@ pub struct Chain {
 struct Node {
     address: SocketAddr,
     running: Option<Anvil>,
+}
+
+/// The chain in a file, which is removed in the end.
+#[derive(Debug)]
+pub struct Disk {
+    file: PathBuf,
+}
+
+impl Disk {
+    fn path(&self) -> String {
+        self.file.display().to_string()
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        // A file left in the temporary folder harms nobody.
+        let _ = fs::remove_file(&self.file);
+    }
 }
 
 impl Chain {
@@ -163,6 +185,38 @@ impl Chain {
         for (at, raw) in self.blocks.iter().enumerate() {
             mine_on(&node, at + 1, raw);
         }
+        self.nodes[index].running = Some(node);
+        let _ = self.head();
+    }
+
+    /// Makes what a node's disk would hold now: all blocks and every state.
+    ///
+    /// # Panics
+    /// When the node that makes it does not end well.
+    #[must_use]
+    pub fn disk(&self) -> Disk {
+        let address = fresh_address();
+        let file = std::env::temp_dir().join(format!("highwater-compat-{address}.json"));
+        let disk = Disk { file };
+        let node = Anvil::start_with(
+            address,
+            &["--preserve-historical-states", "--dump-state", &disk.path()],
+        );
+        for (at, raw) in self.blocks.iter().enumerate() {
+            mine_on(&node, at + 1, raw);
+        }
+        node.stop();
+        disk
+    }
+
+    /// Starts a killed node at its old address with its blocks: once it listens it has them all, so
+    /// that it may be asked all the while.
+    ///
+    /// # Panics
+    /// When it starts at another head than the others.
+    pub fn bring_back(&mut self, index: usize, disk: &Disk) {
+        let address = self.nodes[index].address;
+        let node = Anvil::start_with(address, &["--load-state", &disk.path()]);
         self.nodes[index].running = Some(node);
         let _ = self.head();
     }

@@ -51,17 +51,24 @@ impl Gateway {
     /// When it does not say that it serves.
     #[must_use]
     pub fn configured(urls: &[String], server: &str, chain: &str) -> Self {
-        let mut text = format!(
-            "[server]\nlisten = \"{}\"\ndrain_delay = \"1ms\"\n{server}\n\n[admin]\nlisten = \"{}\"\n\n\
-             [chains.dev]\nid = {}\n{chain}\n",
-            fresh_address(),
-            fresh_address(),
-            crate::CHAIN_ID
-        );
-        for (index, url) in urls.iter().enumerate() {
-            text +=
-                &format!("\n[[chains.dev.endpoints]]\nlabel = \"node{index}\"\nurl = \"{url}\"\n");
-        }
+        let text = format!("id = {}\n{chain}\n", crate::CHAIN_ID);
+        Self::from_text(&(settings(server) + &section("dev", &text, urls)))
+    }
+
+    /// The same with a chain for each name, id and endpoints; each is served at the path of its
+    /// name, and a lone one at `/` too.
+    ///
+    /// # Panics
+    /// When it does not say that it serves.
+    #[must_use]
+    pub fn chains(chains: &[(String, u64, Vec<String>)], server: &str) -> Self {
+        let sections = chains
+            .iter()
+            .map(|(name, id, urls)| section(name, &format!("id = {id}\n"), urls));
+        Self::from_text(&(settings(server) + &sections.collect::<String>()))
+    }
+
+    fn from_text(text: &str) -> Self {
         let file = config_file();
         fs::write(&file, text).expect("the folder for temporary files can be written to");
         Self::start(
@@ -140,6 +147,21 @@ impl Drop for Gateway {
             let _ = fs::remove_file(file);
         }
     }
+}
+
+fn settings(server: &str) -> String {
+    format!(
+        "[server]\nlisten = \"{}\"\ndrain_delay = \"1ms\"\n{server}\n\n[admin]\nlisten = \"{}\"\n",
+        fresh_address(),
+        fresh_address()
+    )
+}
+
+fn section(name: &str, chain: &str, urls: &[String]) -> String {
+    let endpoints = urls.iter().enumerate().map(|(index, url)| {
+        format!("\n[[chains.{name}.endpoints]]\nlabel = \"node{index}\"\nurl = \"{url}\"\n")
+    });
+    format!("\n[chains.{name}]\n{chain}") + &endpoints.collect::<String>()
 }
 
 fn config_file() -> PathBuf {

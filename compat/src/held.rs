@@ -3,10 +3,10 @@
 //!
 //! That is how a test knows that calls are in flight without looking at a clock.
 
-use crate::{CHAIN_ID, address::fresh_address};
+use crate::{CHAIN_ID, address::fresh_address, http::read_request};
 use serde_json::{Value, json};
 use std::{
-    io::{self, BufRead, BufReader, Write},
+    io::{self, BufReader, Write},
     net::{SocketAddr, TcpListener, TcpStream},
     sync::{Arc, Condvar, Mutex},
     thread,
@@ -102,11 +102,8 @@ impl Held {
 
 fn serve(stream: TcpStream, shared: &(Mutex<State>, Condvar)) -> io::Result<()> {
     let mut stream = BufReader::new(stream);
-    loop {
-        let Some(body) = read_body(&mut stream)? else {
-            return Ok(());
-        };
-        let request: Value = serde_json::from_slice(&body).map_err(io::Error::other)?;
+    while let Some(request) = read_request(&mut stream)? {
+        let request: Value = serde_json::from_slice(&request.body).map_err(io::Error::other)?;
         arrived(&request, shared);
         let answer = match request {
             Value::Array(members) => members.iter().map(|one| reply(one, shared)).collect(),
@@ -121,6 +118,7 @@ fn serve(stream: TcpStream, shared: &(Mutex<State>, Condvar)) -> io::Result<()> 
             .get_mut()
             .write_all(&[head.as_bytes(), text.as_bytes()].concat())?;
     }
+    Ok(())
 }
 
 /// Counts the calls that will be held; those of a batch at once, since they arrived at once.
@@ -156,32 +154,4 @@ fn reply(request: &Value, shared: &(Mutex<State>, Condvar)) -> Value {
         Some(_) | None => Value::Null,
     };
     json!({"jsonrpc": "2.0", "id": request["id"], "result": result})
-}
-
-fn read_body(stream: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
-    let mut length = 0;
-    let mut first = true;
-    loop {
-        let mut line = String::new();
-        if stream.read_line(&mut line)? == 0 {
-            return if first {
-                Ok(None)
-            } else {
-                Err(io::ErrorKind::UnexpectedEof.into())
-            };
-        }
-        first = false;
-        let line = line.trim_end();
-        if line.is_empty() {
-            break;
-        }
-        if let Some((name, value)) = line.split_once(':')
-            && name.eq_ignore_ascii_case("content-length")
-        {
-            length = value.trim().parse().map_err(io::Error::other)?;
-        }
-    }
-    let mut body = vec![0; length];
-    stream.read_exact(&mut body)?;
-    Ok(Some(body))
 }

@@ -1,5 +1,6 @@
 //! A plain HTTP/1.1 client: one connection, kept alive, no retry and no cleverness, so that every
-//! fault of the other side is seen by the test.
+//! fault of the other side is seen by the test. And the reading of requests, for what plays the
+//! other side.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -98,6 +99,82 @@ impl Http {
     }
 }
 
+/// A whole HTTP request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Request {
+    /// The path it is for.
+    pub(crate) target: String,
+    /// Its body, without framing.
+    pub(crate) body: Vec<u8>,
+    /// All of it, as it came.
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// Reads one request; `None` when the client has closed the connection.
+pub(crate) fn read_request(stream: &mut impl BufRead) -> io::Result<Option<Request>> {
+    if stream.fill_buf()?.is_empty() {
+        return Ok(None);
+    }
+    let mut stream = Copied {
+        from: stream,
+        bytes: Vec::new(),
+    };
+    let line = read_line(&mut stream)?;
+    let target = line
+        .split(' ')
+        .nth(1)
+        .ok_or_else(|| bad(&format!("request line {line:?}")))?
+        .to_owned();
+    let Head {
+        length, chunked, ..
+    } = read_head(&mut stream)?;
+    let body = if chunked {
+        read_chunks(&mut stream)?
+    } else {
+        read_exactly(&mut stream, length.unwrap_or(0))?
+    };
+    Ok(Some(Request {
+        target,
+        body,
+        bytes: stream.bytes,
+    }))
+}
+
+/// A reader that keeps what was read.
+struct Copied<'a, R> {
+    from: &'a mut R,
+    bytes: Vec<u8>,
+}
+
+impl<R: BufRead> Read for Copied<'_, R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let length = self.from.read(into)?;
+        self.bytes.extend_from_slice(&into[..length]);
+        Ok(length)
+    }
+}
+
+impl<R: BufRead> BufRead for Copied<'_, R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.from.fill_buf()
+    }
+
+    fn consume(&mut self, length: usize) {
+        // The buffer is filled, or there would be nothing to consume: this reads nothing.
+        if let Ok(buffer) = self.from.fill_buf() {
+            self.bytes.extend_from_slice(&buffer[..length]);
+        }
+        self.from.consume(length);
+    }
+}
+
+/// What the headers say about the body.
+struct Head {
+    length: Option<usize>,
+    chunked: bool,
+    keep: bool,
+}
+
 fn read_answer(stream: &mut impl BufRead) -> io::Result<(Answer, bool)> {
     let status_line = read_line(stream)?;
     let status = status_line
@@ -105,25 +182,11 @@ fn read_answer(stream: &mut impl BufRead) -> io::Result<(Answer, bool)> {
         .and_then(|rest| rest.get(..3))
         .and_then(|code| code.parse().ok())
         .ok_or_else(|| bad(&format!("status line {status_line:?}")))?;
-    let (mut length, mut chunked, mut keep) = (None, false, true);
-    loop {
-        let line = read_line(stream)?;
-        if line.is_empty() {
-            break;
-        }
-        let (name, value) = line
-            .split_once(':')
-            .ok_or_else(|| bad("header without a colon"))?;
-        let value = value.trim();
-        match name.to_ascii_lowercase().as_str() {
-            "content-length" => {
-                length = Some(value.parse::<usize>().map_err(|_| bad("content-length"))?);
-            }
-            "transfer-encoding" => chunked = value.eq_ignore_ascii_case("chunked"),
-            "connection" => keep = !value.eq_ignore_ascii_case("close"),
-            _ => {}
-        }
-    }
+    let Head {
+        length,
+        chunked,
+        keep,
+    } = read_head(stream)?;
     let body = match (chunked, length) {
         (true, None) => read_chunks(stream)?,
         (false, Some(length)) => read_exactly(stream, length)?,
@@ -131,6 +194,32 @@ fn read_answer(stream: &mut impl BufRead) -> io::Result<(Answer, bool)> {
         (true, Some(_)) | (false, None) => return Err(bad("framing of the body")),
     };
     Ok((Answer { status, body }, keep))
+}
+
+fn read_head(stream: &mut impl BufRead) -> io::Result<Head> {
+    let mut head = Head {
+        length: None,
+        chunked: false,
+        keep: true,
+    };
+    loop {
+        let line = read_line(stream)?;
+        if line.is_empty() {
+            return Ok(head);
+        }
+        let (name, value) = line
+            .split_once(':')
+            .ok_or_else(|| bad("header without a colon"))?;
+        let value = value.trim();
+        match name.to_ascii_lowercase().as_str() {
+            "content-length" => {
+                head.length = Some(value.parse::<usize>().map_err(|_| bad("content-length"))?);
+            }
+            "transfer-encoding" => head.chunked = value.eq_ignore_ascii_case("chunked"),
+            "connection" => head.keep = !value.eq_ignore_ascii_case("close"),
+            _ => {}
+        }
+    }
 }
 
 fn read_chunks(stream: &mut impl BufRead) -> io::Result<Vec<u8>> {
@@ -207,6 +296,26 @@ mod tests {
                 false
             )
         );
+    }
+
+    #[test]
+    fn reads_requests_of_both_framings_one_after_the_other_and_keeps_their_bytes() {
+        let first = "POST /x HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}";
+        let second =
+            "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n[\r\n1\r\n]\r\n0\r\n\r\n";
+        let both = format!("{first}{second}");
+        let mut stream = both.as_bytes();
+        let request = |target: &str, body: &str, bytes: &str| Request {
+            target: target.to_owned(),
+            body: body.as_bytes().to_vec(),
+            bytes: bytes.as_bytes().to_vec(),
+        };
+        let read = read_request(&mut stream).unwrap();
+        assert_eq!(read, Some(request("/x", "{}", first)));
+        let read = read_request(&mut stream).unwrap();
+        assert_eq!(read, Some(request("/", "[]", second)));
+        assert_eq!(read_request(&mut stream).unwrap(), None);
+        assert!(read_request(&mut &first.as_bytes()[..first.len() - 1]).is_err());
     }
 
     #[test]

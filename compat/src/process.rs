@@ -6,9 +6,10 @@
 
 use std::{
     fmt::Write as _,
-    io::{self, BufRead, BufReader, Read},
+    fs,
+    io::{self, BufRead, BufReader, Read, Write as _},
     path::Path,
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{Child, ChildStdin, Command, ExitStatus, Stdio},
     sync::{
         Arc, LazyLock, Mutex,
         mpsc::{self, Receiver, RecvTimeoutError, Sender},
@@ -21,11 +22,18 @@ use std::{
 /// reached when something is broken.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Its number on Linux.
+const SIGTERM: u32 = 15;
+
+/// How many lines of standard output a message holds.
+const LAST_LINES: usize = 20;
+
 /// A running (or ended) child.
 #[derive(Debug)]
 pub struct Process {
     name: String,
     child: Child,
+    stdin: Option<ChildStdin>,
     lines: Receiver<String>,
     said: Vec<String>,
     stderr: Arc<Mutex<String>>,
@@ -39,20 +47,31 @@ impl Process {
     /// When it cannot be started.
     #[must_use]
     pub fn start(program: &Path, args: &[&str]) -> Self {
+        let mut command = bound_to_this_process(program);
+        command.args(args).stdin(Stdio::null());
+        Self::run(program, command)
+    }
+
+    /// Starts `program` with `args`, with nothing in its environment but `env`; it will be told
+    /// lines with [`tell`](Self::tell).
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    #[must_use]
+    pub fn start_conversation(program: &Path, args: &[&str], env: &[(&str, &str)]) -> Self {
+        let mut command = bound_to_this_process(program);
+        command.args(args).stdin(Stdio::piped());
+        command.env_clear().envs(env.iter().copied());
+        Self::run(program, command)
+    }
+
+    fn run(program: &Path, mut command: Command) -> Self {
         let name = program
             .file_name()
             .unwrap_or(program.as_os_str())
             .to_string_lossy()
             .into_owned();
-        let mut command = Command::new("setpriv");
-        command
-            .args(["--pdeathsig", "KILL"])
-            .arg(program)
-            .args(args);
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = spawn(command).unwrap_or_else(|error| {
             panic!("cannot start {} by setpriv: {error}", program.display())
         });
@@ -61,6 +80,7 @@ impl Process {
         let text = Arc::new(Mutex::new(String::new()));
         Self {
             name,
+            stdin: child.stdin.take(),
             child,
             lines: read_lines(stdout),
             said: Vec::new(),
@@ -100,12 +120,63 @@ impl Process {
         }
     }
 
+    /// The lines of standard output that are there already and were not waited for.
+    #[must_use]
+    pub fn ready_lines(&mut self) -> Vec<String> {
+        let lines: Vec<String> = self.lines.try_iter().collect();
+        self.said.extend(lines.iter().cloned());
+        lines
+    }
+
+    /// Writes one line to its standard input.
+    ///
+    /// # Panics
+    /// When it does not take the line; the message holds what it said.
+    pub fn tell(&mut self, line: &str) {
+        let told = match &mut self.stdin {
+            Some(stdin) => stdin.write_all(format!("{line}\n").as_bytes()),
+            None => Err(io::Error::other("its standard input is closed")),
+        };
+        if let Err(error) = told {
+            panic!(
+                "{} cannot be told {line}: {error}; {}",
+                self.name,
+                self.words()
+            );
+        }
+    }
+
     /// Sends SIGTERM.
     ///
     /// # Panics
     /// When the signal cannot be sent.
     pub fn terminate(&self) {
         self.signal("TERM");
+    }
+
+    /// Waits until SIGTERM is handled and no longer just ends it, which a program arranges at some
+    /// time after its start.
+    ///
+    /// # Panics
+    /// When it does not get there.
+    pub fn wait_until_it_handles_sigterm(&self) {
+        let status = format!("/proc/{}/status", self.child.id());
+        let until = Instant::now() + PATIENCE;
+        let handled = || {
+            let text = fs::read_to_string(&status).unwrap_or_default();
+            let caught = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+            let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+            caught.is_some_and(|mask| mask & (1 << (SIGTERM - 1)) != 0)
+        };
+        while !handled() {
+            assert!(
+                Instant::now() < until,
+                "{} handles no SIGTERM; {}",
+                self.name,
+                self.words()
+            );
+            thread::yield_now();
+        }
     }
 
     /// Sends a signal by name.
@@ -186,9 +257,10 @@ impl Process {
     }
 
     fn words(&self) -> String {
+        let last = &self.said[self.said.len().saturating_sub(LAST_LINES)..];
         let mut text = String::new();
         // Writing to a String cannot fail.
-        let _ = write!(text, "stdout: {:?}; stderr: {}", self.said, self.stderr());
+        let _ = write!(text, "stdout: {last:?}; stderr: {}", self.stderr());
         text
     }
 }
@@ -197,6 +269,13 @@ impl Drop for Process {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// A command that starts `program`, with its life tied to that of the thread that runs it.
+fn bound_to_this_process(program: &Path) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL"]).arg(program);
+    command
 }
 
 type Order = (Command, Sender<io::Result<Child>>);
@@ -266,6 +345,17 @@ mod tests {
     }
 
     #[test]
+    fn a_conversation_goes_on_until_the_child_ends_and_has_only_the_given_environment() {
+        let path = Path::new("/bin/sh");
+        let script = "while read x; do echo \"got $x $GIVEN $HOME\"; done";
+        let mut process = Process::start_conversation(path, &["-c", script], &[("GIVEN", "y")]);
+        for word in ["a", "b"] {
+            process.tell(word);
+            assert_eq!(process.wait_for_line("got "), format!("{word} y "));
+        }
+    }
+
+    #[test]
     #[should_panic(expected = "sh ended")]
     fn says_so_when_the_process_ends_first() {
         let _ = Process::start(Path::new("/bin/sh"), &["-c", "echo a"]).wait_for_line("b");
@@ -276,15 +366,12 @@ mod tests {
         let mut process = thread::spawn(|| {
             Process::start(
                 Path::new("/bin/sh"),
-                &[
-                    "-c",
-                    "trap 'exit 9' TERM; echo up; read x; while :; do :; done",
-                ],
+                &["-c", "trap 'exit 9' TERM; read x; while :; do :; done"],
             )
         })
         .join()
         .unwrap();
-        process.wait_for_line("up");
+        process.wait_until_it_handles_sigterm();
         process.terminate();
         assert_eq!(process.wait().code(), Some(9));
     }

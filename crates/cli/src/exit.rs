@@ -6,9 +6,11 @@ use std::process::ExitCode;
 pub(crate) const TABLE: &str = "\
 Exit codes:
    0  done, or stopped as asked
+   1  demo: success not above 99.9 %, or no fault hidden
    2  wrong usage, a bad URL argument or line of input included
-  64  bad configuration file
-  69  nothing to serve: endpoints on different chains, or none answering with --require-ready
+  64  bad configuration or scenario file
+  69  nothing to serve: endpoints on different chains, or none answering with --require-ready;
+      or no gateway that answers `explain`
   70  internal error
   71  operating system: port in use, no permission";
 
@@ -17,9 +19,11 @@ Exit codes:
 pub(crate) enum Exit {
     /// Done.
     Ok,
+    /// The demo did not show what it is there to show.
+    Shortfall,
     /// Wrong usage.
     Usage,
-    /// Bad configuration file.
+    /// Bad configuration or scenario file.
     Configuration,
     /// A fault of our own.
     Internal,
@@ -33,6 +37,7 @@ impl Exit {
     pub(crate) const fn code(self) -> u8 {
         match self {
             Self::Ok => 0,
+            Self::Shortfall => 1,
             Self::Usage => 2,
             Self::Configuration => 64,
             Self::Internal => 70,

@@ -6,8 +6,13 @@
 mod arguments;
 mod check_config;
 mod classify;
+mod demo;
 mod exit;
+mod explain;
+mod figures;
 mod keys;
+mod lab;
+mod live;
 mod output;
 mod serve;
 
@@ -35,6 +40,8 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Exit {
     match command {
         Command::Serve(arguments) => serve::run(arguments),
+        Command::Demo(arguments) => demo::run(&arguments),
+        Command::Lab(arguments) => lab::run(&arguments),
         Command::CheckConfig { file } => check_config::run(&file),
         Command::Classify => {
             let output = io::BufWriter::new(io::stdout().lock());
@@ -44,6 +51,7 @@ fn run(command: Command) -> Exit {
             output::print(&format!("{:#}\n", highwater_gateway::config::schema()));
             Exit::Ok
         }
+        Command::Explain(arguments) => explain::run(&arguments),
         Command::Keys {
             command: KeysCommand::Create { name },
         } => keys::create(&name),

@@ -1,8 +1,7 @@
 //! What the user sees.
 
 use crate::exit::Exit;
-use highwater_gateway::config::LoadError;
-use std::io::Write;
+use std::{fmt::Display, io::Write};
 
 /// Writes to stdout; a reader that is gone is no error.
 pub(crate) fn print(text: &str) {
@@ -19,7 +18,7 @@ pub(crate) fn error(text: &str) {
 
 /// Writes what is wrong with a file to stderr, each finding with its own `FILE:LINE:COLUMN` as
 /// editors read it.
-pub(crate) fn file_error(problem: &LoadError) {
+pub(crate) fn file_error(problem: &impl Display) {
     let _ = writeln!(std::io::stderr().lock(), "{problem}");
 }
 

@@ -1,11 +1,14 @@
 //! `highwater serve`.
 
-use crate::{arguments::ServeArguments, exit::Exit, output};
+use crate::{
+    arguments::{ServeArguments, address},
+    exit::Exit,
+    output,
+};
 use highwater_gateway::{
     Gateway,
     config::{ChainArgument, LoadError, Overrides, Settings, process_environment},
 };
-use std::net::SocketAddr;
 
 /// Why there is nothing to serve.
 enum Refused {
@@ -71,11 +74,6 @@ fn settings(arguments: ServeArguments) -> Result<Settings, Refused> {
 }
 
 fn overrides(arguments: &ServeArguments) -> Result<Overrides, String> {
-    let address = |flag: &str, text: &str| {
-        text.parse::<SocketAddr>().map_err(|_| {
-            format!("{flag}: expected an IP address and a port, such as 127.0.0.1:4545")
-        })
-    };
     let admin_listen = match arguments.admin_listen.as_deref() {
         None => None,
         Some("off") => Some(None),

@@ -118,6 +118,32 @@ fn wrong_usage_ends_with_2_and_one_line_that_says_what_to_do() {
             "the admin listener on 0.0.0.0:4546",
         ),
         (
+            &["demo", "--listen", NOBODY],
+            "--listen: expected an IP address and a port",
+        ),
+        (
+            &["demo", "--listen", "0.0.0.0:4545"],
+            "--listen: the demo is for this machine only",
+        ),
+        (
+            &["demo", "--listen", "127.0.0.1:65535"],
+            "--listen: the admin listener needs the port above",
+        ),
+        (&["demo", "--for", "20"], "--for: expected a duration"),
+        (&["demo", "--for", "0s"], "--for: expected a duration"),
+        (
+            &["demo", "--seed", NOBODY],
+            "--seed: expected a whole number",
+        ),
+        (
+            &["lab", "a.toml", "--virtual", "--listen", "127.0.0.1:0"],
+            "--listen goes with real sockets",
+        ),
+        (
+            &["lab", "a.toml", "--seed", "1.5"],
+            "--seed: expected a whole number",
+        ),
+        (
             &["keys", "create", "a b"],
             "NAME: expected 1 to 64 visible ASCII characters",
         ),
@@ -142,7 +168,9 @@ fn arguments_that_nobody_expects_end_with_2_and_show_no_url() {
         &["schema", "https://a/s3cret-canary"],
         &["check-config"],
         &["keys"],
-        &["demo"],
+        &["demo", "https://a/s3cret-canary"],
+        &["lab"],
+        &["lab", "a.toml", "--virtual=https://a/s3cret-canary"],
         &[],
     ] {
         let (_, stderr) = ends(arguments, 2);

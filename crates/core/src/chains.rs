@@ -131,6 +131,23 @@ pub fn write_timeout(chain: Option<&Chain>) -> Duration {
     Duration::from_secs(if nitro { 30 } else { 10 })
 }
 
+/// How long a whole call to submit a transaction may take, when one attempt may take this long: two
+/// seconds more.
+#[must_use]
+pub const fn write_deadline(timeout: Duration) -> Duration {
+    timeout.saturating_add(Duration::from_secs(2))
+}
+
+/// Whether the nodes of a chain, known or not, say "already known" of a transaction that they have.
+/// Where they do not, only a look-up tells what became of a send (R-35, semantics §4.2 W14).
+#[must_use]
+pub const fn has_already_known(chain: Option<&Chain>) -> bool {
+    match chain {
+        Some(chain) => !chain.has(Quirk::NoAlreadyKnown),
+        None => true,
+    }
+}
+
 /// All chains, by id.
 #[must_use]
 pub fn all() -> &'static [Chain] {

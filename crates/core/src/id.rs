@@ -17,6 +17,9 @@ impl fmt::Display for ChainId {
 pub struct EndpointId(pub u16);
 
 impl EndpointId {
+    /// No endpoint: one that is not in the pool any more. A pool has at most 65 535.
+    pub const GONE: Self = Self(u16::MAX);
+
     /// The position as an index.
     #[must_use]
     pub const fn index(self) -> usize {
@@ -27,3 +30,38 @@ impl EndpointId {
 /// Number of an attempt within one call, counted from 0 in the order in which they were started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AttemptId(pub u16);
+
+/// The hash of a transaction.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TxHash(pub [u8; 32]);
+
+impl TxHash {
+    /// The hash that a text says: `0x` and 64 digits of either case.
+    #[must_use]
+    pub fn of_hex(text: &str) -> Option<Self> {
+        let digits = text
+            .strip_prefix("0x")
+            .or_else(|| text.strip_prefix("0X"))?;
+        if digits.len() != 64 || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return None;
+        }
+        let mut hash = [0; 32];
+        for (byte, at) in hash.iter_mut().zip((0..64).step_by(2)) {
+            *byte = u8::from_str_radix(digits.get(at..at + 2)?, 16).ok()?;
+        }
+        Some(Self(hash))
+    }
+}
+
+impl fmt::Display for TxHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("0x")?;
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for TxHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

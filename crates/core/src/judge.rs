@@ -94,7 +94,7 @@ pub fn judge<'a>(wire: &Wire<'a>, question: &Question<'a>) -> Judged<'a> {
         }
         Ok(Reply::Error(error)) => {
             let (verdict, meaning) = verdict(wire, question);
-            let delivery = delivery(wire.status, Some(verdict.class));
+            let delivery = delivery(wire.status, Some(&verdict));
             Judged {
                 settled: settle(verdict, meaning, delivery, true),
                 shown: Some(Shown::Error(error)),
@@ -182,14 +182,26 @@ fn said<'a>(rules: Option<&'a Classifier>, evidence: &Evidence<'a>) -> Said {
     if known { Said::Words } else { Said::Nothing }
 }
 
-/// Statuses with which something in front of the node turned the request away, and the node's word
-/// that it has no such method, prove that the request had no effect (R-36, semantics §5.1).
-const fn delivery(status: u16, worded: Option<Class>) -> Delivery {
-    match (status, worded) {
-        (401 | 403 | 429, _) | (_, Some(Class::MethodUnsupported | Class::MethodBlocked)) => {
-            Delivery::NotSent
-        }
-        _ => Delivery::Answered,
+/// What proves that a request had no effect (R-36, semantics §5.1, §4.3): statuses with which
+/// something in front of the node turned it away unread, and words by which the endpoint says that
+/// it has no such method, that it lets the caller in no further, or that nothing is taken now.
+fn delivery(status: u16, worded: Option<&Verdict>) -> Delivery {
+    if matches!(status, 401 | 403 | 413 | 429) {
+        return Delivery::NotSent;
+    }
+    match worded.map(|verdict| (verdict.class, verdict.subclass)) {
+        // A key of the endpoint's own may be refused after another of its nodes was asked.
+        Some((Class::Unauthorized, Some("upstream_key"))) => Delivery::Answered,
+        Some((
+            Class::MethodUnsupported
+            | Class::MethodBlocked
+            | Class::RateLimited
+            | Class::QuotaExhausted
+            | Class::Unauthorized,
+            _,
+        ))
+        | Some((Class::Overloaded, Some("sequencer"))) => Delivery::NotSent,
+        Some(_) | None => Delivery::Answered,
     }
 }
 
@@ -339,6 +351,75 @@ mod tests {
         assert_eq!(head("eth_gasPrice", "[]", number), None);
         let pending = r#"{"id":1,"result":{"number":null}}"#;
         assert_eq!(head("eth_getBlockByNumber", r#"["latest"]"#, pending), None);
+    }
+
+    // R-36, semantics §5.1
+    #[test]
+    fn a_failure_is_unsent_only_where_its_status_or_its_words_prove_it() {
+        let row = method::lookup("eth_sendRawTransaction");
+        let got = |status, body: &str| {
+            let question = Question {
+                id: 1,
+                method: row.name,
+                row,
+                params: Params::Array(r#"["0x02"]"#),
+                head: None,
+                chain: None,
+                rules: None,
+            };
+            let wire = Wire {
+                status,
+                headers: no_headers(),
+                body: body.as_bytes(),
+                wall: SystemTime::UNIX_EPOCH,
+            };
+            match judge(&wire, &question).settled {
+                Settled::Failed { delivery, .. } => delivery,
+                other => panic!("{status} {body}: {other:?}"),
+            }
+        };
+        for status in [401, 403, 413, 429] {
+            assert_eq!(got(status, "<html>"), Delivery::NotSent, "{status}");
+        }
+        for status in [404, 500, 502, 503, 504] {
+            assert_eq!(got(status, "<html>"), Delivery::Answered, "{status}");
+        }
+        let said = |text: &str| {
+            let error = format!(r#"{{"code":-32000,"message":"{text}"}}"#);
+            got(
+                200,
+                &format!(r#"{{"jsonrpc":"2.0","id":1,"error":{error}}}"#),
+            )
+        };
+        for text in [
+            "the method eth_sendRawTransaction does not exist/is not available",
+            "publishing transactions not supported by this endpoint",
+            "sequencer temporarily not available",
+            "currently not accepting transactions due to expected surplus being below threshold",
+            "rate limit exceeded",
+            "monthly quota exceeded",
+            "invalid api key",
+        ] {
+            assert_eq!(said(text), Delivery::NotSent, "{text}");
+        }
+        for text in [
+            "failed to publish transaction to any of the forwarding targets",
+            "Failed to send transaction: connection refused",
+            "Failed to send transaction: 429 Too Many Requests",
+            "Failed to send transaction: the method does not exist",
+            "context deadline exceeded",
+            "overloaded, try again later",
+            "rpc no longer tracking tx",
+            "sequencer internal error",
+            "could not reach the sequencer",
+            "Internal error",
+            "upstream: invalid api key",
+            "something nobody has seen",
+        ] {
+            assert_eq!(said(text), Delivery::Answered, "{text}");
+        }
+        // What cannot be read proves nothing, whatever its words are.
+        assert_eq!(got(200, "rate limit exceeded"), Delivery::Answered);
     }
 
     // R-37

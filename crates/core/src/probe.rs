@@ -28,6 +28,27 @@ impl Default for ProbeSettings {
     }
 }
 
+impl ProbeSettings {
+    /// Whether every number is in range.
+    ///
+    /// # Errors
+    /// The name of the first field that is not: `interval` and `idle` are at least 1 ms, `jitter` is
+    /// 0 to 1.
+    pub fn check(&self) -> Result<(), &'static str> {
+        const LEAST: Duration = Duration::from_millis(1);
+        if self.interval < LEAST {
+            return Err("interval");
+        }
+        if !(0.0..=1.0).contains(&self.jitter) {
+            return Err("jitter");
+        }
+        if self.idle < LEAST {
+            return Err("idle");
+        }
+        Ok(())
+    }
+}
+
 /// The timer of one pool.
 #[derive(Clone, Debug, Default)]
 pub struct ProbeClock {
@@ -47,6 +68,11 @@ impl ProbeClock {
         }
         self.next = Some(now);
         true
+    }
+
+    /// Nobody looks at the clock any more: it stands until the next call.
+    pub const fn stop(&mut self) {
+        self.next = None;
     }
 
     /// When to look again; `None`: not before the next call.

@@ -148,4 +148,66 @@ impl Settings {
         settings.breaker.failure_rate = Some(FailureRate::default());
         settings
     }
+
+    /// Whether every number is in range.
+    ///
+    /// # Errors
+    /// The name of the first field that is not.
+    pub fn check(&self) -> Result<(), &'static str> {
+        self.score.check()?;
+        self.learn.check()?;
+        self.book.check()?;
+        self.window.check()?;
+        self.select.check()?;
+        if let Strategy::WeightedSum(weights) = &self.strategy {
+            weights.check()?;
+        }
+        self.breaker.check()?;
+        if let Some(heads) = &self.heads {
+            heads.check()?;
+        }
+        if let Some(probe) = &self.probe {
+            probe.check()?;
+        }
+        self.retry_budget.check()?;
+        if self.retry.base > self.retry.cap {
+            return Err("base");
+        }
+        match self.hedge {
+            Some(hedge) if !hedge.tails.is_finite() || hedge.tails < 0.0 => Err("tails"),
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_are_in_range_and_what_is_not_is_named() {
+        assert_eq!(Settings::default().check(), Ok(()));
+        assert_eq!(Settings::gateway().check(), Ok(()));
+        let hedge = HedgeSettings {
+            tails: f64::NAN,
+            ..HedgeSettings::default()
+        };
+        let odd = Settings {
+            hedge: Some(hedge),
+            ..Settings::default()
+        };
+        assert_eq!(odd.check(), Err("tails"));
+        let mut odd = Settings::default();
+        odd.retry.base = odd.retry.cap * 2;
+        assert_eq!(odd.check(), Err("base"));
+        let probe = ProbeSettings {
+            interval: Duration::ZERO,
+            ..ProbeSettings::default()
+        };
+        let odd = Settings {
+            probe: Some(probe),
+            ..Settings::default()
+        };
+        assert_eq!(odd.check(), Err("interval"));
+    }
 }

@@ -2,7 +2,10 @@
 
 use highwater_core::{
     ChainId,
-    chains::{Chain, Finality, Quirk, TagSupport, all, by_id, named, write_timeout},
+    chains::{
+        Chain, Finality, Quirk, TagSupport, all, by_id, has_already_known, named, write_deadline,
+        write_timeout,
+    },
     heads::HeadSettings,
 };
 use std::time::Duration;
@@ -149,6 +152,20 @@ fn a_nitro_node_has_thirty_seconds_for_a_submission() {
     assert_eq!(chain("robinhood").write_timeout(), Duration::from_secs(30));
     assert_eq!(chain("ethereum").write_timeout(), Duration::from_secs(10));
     assert_eq!(write_timeout(None), Duration::from_secs(10));
+    assert_eq!(write_deadline(write_timeout(None)), Duration::from_secs(12));
+    assert_eq!(write_deadline(Duration::MAX), Duration::MAX);
+}
+
+// R-35, semantics W14
+#[test]
+fn nodes_of_nitro_and_monad_do_not_say_that_they_know_a_transaction() {
+    for slug in ["arbitrum", "monad", "monad-testnet"] {
+        assert!(!has_already_known(Some(chain(slug))), "{slug}");
+    }
+    for slug in ["ethereum", "zksync", "base"] {
+        assert!(has_already_known(Some(chain(slug))), "{slug}");
+    }
+    assert!(has_already_known(None));
 }
 
 //

@@ -15,9 +15,10 @@ use crate::{
     respond::KeyFault,
     server::cors::{Origin, Origins},
 };
+use highwater_core::select::Strategy;
 use http::{HeaderMap, HeaderName, header::AUTHORIZATION};
 use sha2::{Digest, Sha256};
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 use subtle::ConstantTimeEq;
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
@@ -41,6 +42,8 @@ pub(crate) struct Key {
     origins: Origins,
     /// Indices of its chains; empty means all.
     chains: Vec<usize>,
+    /// Who serves its calls; `None`: as the chain says.
+    pub(crate) strategy: Option<Arc<Strategy>>,
 }
 
 impl Auth {
@@ -52,6 +55,7 @@ impl Auth {
                 hash: key.hash,
                 rules: Rules::of_key(key),
                 origins: Origins::new(&key.origins),
+                strategy: key.strategy.map(Arc::new),
                 // A name that is no chain must not widen the key to all of them.
                 chains: key
                     .chains

@@ -9,6 +9,7 @@ use crate::{
     detached::submission,
     respond::Refusal,
     state::{Chain, Shared},
+    times::Times,
 };
 use futures_util::FutureExt;
 use highwater::{Answer, CallOptions, Request};
@@ -24,8 +25,8 @@ pub(crate) struct Caller<'a> {
     pub(crate) shared: &'a Arc<Shared>,
     pub(crate) chain: &'a Chain,
     pub(crate) key: Option<&'a Key>,
-    /// For each call.
-    pub(crate) deadline: Duration,
+    /// How long it wants to wait at most for each call.
+    pub(crate) patience: Option<Duration>,
 }
 
 /// What becomes of a call.
@@ -100,9 +101,12 @@ async fn run<'a>(caller: &Caller<'a>, call: &'a Call<'_>) -> Outcome<'a> {
         descriptor: row,
         params: call.params,
     };
+    let times = Times::of(caller.chain, row, call.params, caller.patience);
     let options = CallOptions {
-        deadline: Some(caller.deadline),
-        ..CallOptions::default()
+        deadline: Some(times.deadline),
+        timeout: times.attempt,
+        strategy: caller.key.and_then(|key| key.strategy.clone()),
+        solitary: caller.chain.never_repeat.contain(method),
     };
     let answered = if row.state_changing == Changes::Nothing {
         caller.chain.pool.request(request, options).await

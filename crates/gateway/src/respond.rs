@@ -55,18 +55,6 @@ pub(crate) enum Refusal<'a> {
     },
     /// No endpoint answered.
     Upstream(Cow<'a, Error>),
-    /// The retry budget is spent.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "retry budgets come with the engine")
-    )]
-    Budget,
-    /// The block asked for is above every endpoint's head, after the wait.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "head tracking comes with the engine")
-    )]
-    AboveHead,
     /// The answers to the earlier members of the batch used up what a batch may return.
     LargeBatchAnswer,
     /// Our own fault.
@@ -103,7 +91,7 @@ pub(crate) struct Wire<'a> {
     pub(crate) message: Cow<'a, str>,
     /// `data.reason`; `None` where a node would give the same error without `data`.
     pub(crate) reason: Option<&'static str>,
-    /// For `Retry-After` and `data.retryAfterMs`.
+    /// For `data.retryAfterMs`, and for `Retry-After` where the status is not 200.
     pub(crate) retry_after: Option<Duration>,
 }
 
@@ -176,13 +164,6 @@ impl Refusal<'_> {
                 Some("limit"),
             ),
             Self::Upstream(error) => return upstream(error),
-            Self::Budget => (
-                S::OK,
-                -32011,
-                "all upstreams failed: retry budget exhausted".into(),
-                Some("budget"),
-            ),
-            Self::AboveHead => (S::OK, -32000, "header not found".into(), None),
             Self::LargeBatchAnswer => (
                 S::OK,
                 -32003,
@@ -237,7 +218,7 @@ impl Wire<'_> {
 
     /// `Retry-After` in whole seconds, rounded up, at least two digits.
     pub(crate) fn retry_after_header(&self) -> Option<String> {
-        let wait = self.retry_after?;
+        let wait = self.retry_after.filter(|_| self.status != StatusCode::OK)?;
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
         Some(format!("{:02}", seconds.max(1)))
     }
@@ -253,7 +234,14 @@ pub(crate) fn write_answer(out: &mut Vec<u8>, id: Id<'_>, answer: &Answer) {
 }
 
 fn upstream(error: &Error) -> Wire<'static> {
+    let mut retry_after = None;
     let (code, message, reason): (_, Cow<'static, str>, _) = match error {
+        // As a node says it that does not have the block.
+        Error::AllEndpointsFailed { attempts } | Error::DeadlineExceeded { attempts }
+            if is_above_every_head(attempts) =>
+        {
+            (-32000, "header not found".into(), None)
+        }
         Error::AllEndpointsFailed { attempts } => {
             let text = match attempts
                 .iter()
@@ -263,28 +251,38 @@ fn upstream(error: &Error) -> Wire<'static> {
                 Some(text) => format!("all upstreams failed: {text}").into(),
                 None => "all upstreams failed".into(),
             };
-            (-32011, text, "all_failed")
+            (-32011, text, Some("all_failed"))
         }
-        Error::DeadlineExceeded { .. } => (-32015, "deadline exceeded".into(), "deadline"),
+        Error::DeadlineExceeded { .. } => (-32015, "deadline exceeded".into(), Some("deadline")),
         Error::ChainMismatch { .. } => (
             -32011,
             "every upstream serves another chain".into(),
-            "chain_mismatch",
+            Some("chain_mismatch"),
         ),
         Error::NoEndpoint => (
             -32011,
-            "no upstream serves this method".into(),
-            "none_eligible",
+            "no upstream can serve this call".into(),
+            Some("none_eligible"),
         ),
-        Error::Closed => (-32011, "the pool is closed".into(), "closed"),
+        Error::BudgetExhausted { endpoints: _, wait } => {
+            retry_after = Some(*wait);
+            let text = "the budgets of all upstreams are spent";
+            (-32011, text.into(), Some("budget"))
+        }
+        Error::Closed => (-32011, "the pool is closed".into(), Some("closed")),
     };
     Wire {
         status: StatusCode::OK,
         code,
         message,
-        reason: Some(reason),
-        retry_after: None,
+        reason,
+        retry_after,
     }
+}
+
+/// Whether everybody that was asked is below the block that the call is about.
+fn is_above_every_head(attempts: &[Attempt]) -> bool {
+    !attempts.is_empty() && attempts.iter().all(|attempt| attempt.class == Class::Behind)
 }
 
 /// The order of R-33, where a network that failed tells least.

@@ -5,13 +5,13 @@ use crate::{
     config::{ChainSettings, ServerSettings, Settings},
     load::Gauge,
     local::Local,
-    policy::Policy,
+    policy::{Names, Policy},
     server::{cors::OriginRule, host::HostRule, route::Routes},
     shutdown::Shutdown,
 };
-use highwater::{Endpoint, Pool};
-use highwater_core::{jsonrpc::Limits, router::Identity};
-use std::net::IpAddr;
+use highwater::Pool;
+use highwater_core::{bucket::Account, jsonrpc::Limits, router::Identity};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 /// Most bytes of large request bodies in memory at once, over the whole gateway: that of 16 of the
 /// largest legal ones, 80 MiB by default, but not above this, unless two would not fit.
@@ -41,16 +41,33 @@ pub(crate) struct Chain {
     pub(crate) name: Box<str>,
     pub(crate) pool: Pool,
     pub(crate) local: Local,
+    /// Whole-call deadline of a read.
+    pub(crate) deadline: Duration,
+    /// Longest attempt of a submission; `None`: as the chain table says.
+    pub(crate) write_timeout: Option<Duration>,
+    /// Methods that are never repeated, beyond those that never are.
+    pub(crate) never_repeat: Names,
+    /// Whose budget each endpoint spends, in order.
+    pub(crate) accounts: Vec<Arc<Account>>,
     verified: bool,
 }
 
 impl Chain {
-    pub(crate) fn new(settings: &ChainSettings, pool: Pool) -> Self {
+    pub(crate) fn new(
+        settings: &ChainSettings,
+        server: &ServerSettings,
+        pool: Pool,
+        accounts: Vec<Arc<Account>>,
+    ) -> Self {
         Self {
+            accounts,
+            deadline: settings.deadline.unwrap_or(server.deadline),
+            write_timeout: settings.write_timeout,
+            never_repeat: Names::new(&settings.never_repeat),
             name: settings.name.as_str().into(),
             pool,
             local: Local::new(&settings.name),
-            verified: settings.verify_chain_id,
+            verified: settings.engine.verify_chain_id,
         }
     }
 
@@ -98,6 +115,12 @@ impl Shared {
         }
     }
 
+    /// The longest time that a read may take on any chain.
+    pub(crate) fn longest_deadline(&self) -> Duration {
+        let deadlines = self.chains.iter().map(|chain| chain.deadline);
+        deadlines.max().unwrap_or(self.server.deadline)
+    }
+
     /// Whether calls can be served: every chain has a usable endpoint.
     pub(crate) fn is_ready(&self) -> bool {
         !self.chains.is_empty() && self.chains.iter().all(Chain::is_ready)
@@ -112,12 +135,4 @@ fn room_for_bodies(largest: usize) -> usize {
 /// The host rule of a listener at an address.
 pub(crate) fn host_rule(own: IpAddr, server: &ServerSettings) -> HostRule {
     HostRule::new(own, &server.allowed_hosts)
-}
-
-/// The endpoints of a chain as the pool takes them.
-pub(crate) fn endpoints(chain: &ChainSettings) -> impl Iterator<Item = Endpoint> {
-    chain
-        .endpoints
-        .iter()
-        .map(|e| Endpoint::url(e.url.clone()).label(e.label.clone()))
 }

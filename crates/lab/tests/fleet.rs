@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use highwater_lab::history::Event;
 use highwater_lab::scenario::Scenario;
-use highwater_lab::sockets::{Fleet, serve, serve_recorded};
+use highwater_lab::sockets::{Fate, Fleet, Question, load, serve, serve_recorded, serve_told};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
+use tokio::sync::watch;
 
 const HEAD: &str =
     "name = 't'\nduration = '1h'\nchain = { block_time = '1h', start = 3, transactions = 1 }\n";
@@ -77,7 +78,7 @@ async fn answers_over_http_with_the_same_bytes_as_in_process() {
         assert_eq!(body(&there), here);
     }
     let tally = fleet.members()[0].tally();
-    assert_eq!((tally.whole, tally.requests()), (4, 4));
+    assert_eq!((tally.answered, tally.requests()), (4, 4));
     fleet.stop().await;
 }
 
@@ -87,7 +88,7 @@ async fn breaks_answers_on_the_wire() {
     let cut = fleet("{ kind = 'truncate', bytes = 5 }").await;
     let answer = ask(&cut, "eth_chainId", "").await.unwrap();
     assert_eq!(body(&answer), b"{\"jso");
-    assert_eq!(cut.members()[0].tally().broken, 1);
+    assert_eq!(cut.members()[0].tally().failed, [("truncate", 1)].into());
 
     let reset = fleet("{ kind = 'reset' }").await;
     let error = ask(&reset, "eth_chainId", "").await.unwrap_err();
@@ -125,7 +126,7 @@ async fn breaks_answers_on_the_wire() {
         "{text}"
     );
     assert!(text.contains("\r\nretry-after: 4\r\n"));
-    assert_eq!(page.members()[0].tally().refused, 1);
+    assert_eq!(page.members()[0].tally().failed, [("page", 1)].into());
 }
 
 // B-2
@@ -139,7 +140,7 @@ async fn hangs_until_the_client_leaves() {
     let mut nothing = Vec::new();
     stream.read_to_end(&mut nothing).await.unwrap();
     assert_eq!(nothing, b"");
-    assert_eq!(fleet.members()[0].tally().abandoned, 1);
+    assert_eq!(fleet.members()[0].tally().failed, [("hang", 1)].into());
 }
 
 // B-2
@@ -190,6 +191,84 @@ async fn puts_every_node_on_a_port_of_its_own_and_frees_them() {
     assert_eq!(refused.kind(), std::io::ErrorKind::ConnectionRefused);
     let none = serve(&scenario, ([127, 0, 0, 1], u16::MAX).into()).await;
     assert!(none.is_err());
+}
+
+// B-2
+#[tokio::test]
+async fn tells_of_every_request_and_counts_those_it_cuts_off() {
+    let scenario = scenario(
+        "{ kind = 'hang', methods = ['eth_gasPrice'] }, { kind = 'close', methods = ['eth_call'] }",
+    );
+    let (fleet, mut told) = serve_told(&scenario, anywhere()).await.unwrap();
+    ask(&fleet, "eth_chainId", "").await.unwrap();
+    ask(&fleet, "eth_call", "").await.unwrap();
+    let mut fates = vec![told.recv().await.unwrap(), told.recv().await.unwrap()];
+    let mut hung = TcpStream::connect(fleet.members()[0].addr()).await.unwrap();
+    let body = r#"{"id":1,"method":"eth_gasPrice"}"#;
+    let request = format!(
+        "POST / HTTP/1.1\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    // The answer to the first request shows that the second, behind it, has been taken in.
+    let first = "POST / HTTP/1.1\r\ncontent-length: 2\r\n\r\n{}";
+    hung.write_all(format!("{first}{request}").as_bytes())
+        .await
+        .unwrap();
+    fates.push(told.recv().await.unwrap());
+    let [tally] = &fleet.stop().await[..] else {
+        panic!("one node")
+    };
+    while let Some(dealt) = told.recv().await {
+        fates.push(dealt);
+    }
+    assert!(fates.iter().all(|dealt| dealt.node == 0));
+    assert!(fates[3].body.ends_with(b"\"eth_gasPrice\"}"));
+    let fates: Vec<Fate> = fates.into_iter().map(|dealt| dealt.fate).collect();
+    let expected = [
+        Fate::Answered,
+        Fate::Failed("close"),
+        Fate::Answered,
+        Fate::Failed("hang"),
+    ];
+    assert_eq!(fates, expected);
+    assert_eq!((tally.answered, tally.failures(), tally.left), (2, 2, 0));
+}
+
+// B-1
+#[tokio::test]
+async fn a_load_asks_until_it_is_stopped_and_knows_the_right_answers() {
+    let text = format!(
+        "{HEAD}load = {{ clients = 3, every = '2ms' }}\n[[nodes]]\nname = 'a'\nlatency = '0s'\n\
+         faults = [{{ kind = 'html', methods = ['eth_call'] }}]"
+    );
+    let scenario = Scenario::parse(&text, None).unwrap();
+    let (fleet, mut told) = serve_told(&scenario, anywhere()).await.unwrap();
+    let stop = watch::Sender::new(false);
+    let mut samples = load(fleet.members()[0].addr(), &scenario.load, &stop.subscribe());
+    let mut over = Vec::new();
+    while let Some(sample) = samples.recv().await {
+        over.push(sample);
+        if over.len() == 30 {
+            stop.send_replace(true);
+        }
+    }
+    over.sort_by_key(|sample| sample.number);
+    for (number, sample) in (0..).zip(&over) {
+        assert_eq!(sample.number, number);
+        // Every third question is an `eth_call`.
+        let expected = match number % 3 {
+            1 => Err("no JSON-RPC answer".to_owned()),
+            _ => Ok(()),
+        };
+        assert_eq!(sample.outcome, expected);
+    }
+    fleet.stop().await;
+    let mut asked = Vec::new();
+    while let Some(dealt) = told.recv().await {
+        asked.push(Question::number_in(&dealt.body).unwrap());
+    }
+    asked.sort_unstable();
+    assert_eq!(asked, (0..over.len() as u64).collect::<Vec<_>>());
 }
 
 // B-4

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use highwater_core::{
+    ChainId,
     jsonrpc::{Params, write_request},
     judge::Question,
     method::Descriptor,
@@ -20,8 +21,16 @@ pub(crate) struct Ask {
     message: Bytes,
     method: Range<usize>,
     params: (Shape, Range<usize>),
-    head: Option<u64>,
-    chain: Option<u64>,
+    known: Known,
+}
+
+/// What was believed when a request was sent.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Known {
+    /// The head.
+    pub(crate) head: Option<u64>,
+    /// The chain that the endpoint should serve.
+    pub(crate) chain: Option<ChainId>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +47,6 @@ impl Ask {
         row: &'static Descriptor,
         method: &str,
         params: Params<'_>,
-        chain: Option<u64>,
     ) -> Self {
         let mut message = Vec::new();
         write_request(&mut message, id, method, params);
@@ -61,8 +69,7 @@ impl Ask {
             method: name,
             message: Bytes::from(message),
             params: (shape, begin..end),
-            head: None,
-            chain,
+            known: Known::default(),
         }
     }
 
@@ -71,10 +78,10 @@ impl Ask {
         self.message.clone()
     }
 
-    /// The same request, with the head that was believed when it was sent.
-    pub(crate) fn at_head(&self, head: Option<u64>) -> Self {
+    /// The same request, with what was believed when it was sent.
+    pub(crate) fn knowing(&self, known: Known) -> Self {
         Self {
-            head,
+            known,
             ..self.clone()
         }
     }
@@ -95,8 +102,8 @@ impl Ask {
                 Shape::Object => Params::Object(text(range)),
                 Shape::Scalar => Params::Scalar(text(range)),
             },
-            head: self.head,
-            chain: self.chain,
+            head: self.known.head,
+            chain: self.known.chain.map(|chain| chain.0),
             rules: None,
         }
     }
@@ -121,14 +128,14 @@ mod tests {
         for (params, expected) in all {
             for method in ["eth_call", "m", "a_name_that_nobody_knows"] {
                 for id in [0, 9, 10, u64::MAX] {
-                    let ask = Ask::new(id, lookup(method), method, params, Some(1));
+                    let ask = Ask::new(id, lookup(method), method, params);
                     let question = ask.question();
                     assert_eq!(question.method, method);
                     assert_eq!(question.params, expected);
                 }
             }
         }
-        let odd = Ask::new(1, lookup("x"), "x\"y", Params::Null, None);
+        let odd = Ask::new(1, lookup("x"), "x\"y", Params::Null);
         assert_eq!(odd.question().method, r#"x\"y"#);
     }
 }

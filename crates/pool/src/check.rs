@@ -1,4 +1,5 @@
-//! Asking an endpoint for its chain id.
+//! Asking an endpoint for its chain id, and for its head where calls move to a tier that the probe
+//! timer leaves alone.
 //!
 //! Calls that meet an unchecked endpoint at the same time share one check. It belongs to all of
 //! them: whoever waits drives it, so it needs no task, goes on when one of them gives up, and ends
@@ -6,26 +7,30 @@
 //! starts a new one, so one hung socket does not hold up everybody.
 
 use crate::{
-    ask::Ask,
-    judge::{Judged, Shown, judge, judge_failure, meaning},
-    pool::Inner,
-    upstream::Repeat,
+    aside,
+    inner::Inner,
+    judge::{Judged, Shown, meaning},
+    node::Node,
 };
 use futures_util::{
     FutureExt,
     future::{BoxFuture, Shared, WeakShared},
 };
 use highwater_core::{
-    ChainId, EndpointId,
+    ChainId,
     breaker::Meaning,
     call::Settled,
     classify::{Class, Verdict},
-    jsonrpc::Params,
+    identity::Check,
     judge::{of_class, quantity},
-    method::lookup,
+    router::Identity,
 };
 use parking_lot::Mutex;
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
+use tokio::time::Instant;
 
 /// That the router knows, or why a check told nothing.
 type Found = Result<(), Box<Verdict>>;
@@ -68,14 +73,13 @@ impl Checking {
 /// Cancellation: dropping the future leaves a shared check to those who still wait for it; the last
 /// one ends it.
 pub(crate) async fn check(
-    inner: &Arc<Inner>,
-    endpoint: EndpointId,
+    pool: &Weak<Inner>,
+    node: &Arc<Node>,
     timeout: Duration,
 ) -> Option<Verdict> {
-    let node = inner.node(endpoint);
     let flight = node.checking.join(|| {
-        let inner = Arc::clone(inner);
-        ask(inner, endpoint, timeout).boxed()
+        let (pool, node) = (pool.clone(), Arc::clone(node));
+        approach(pool, node, timeout).boxed()
     });
     match tokio::time::timeout(timeout, flight.clone()).await {
         Ok(Ok(())) => None,
@@ -87,97 +91,88 @@ pub(crate) async fn check(
     }
 }
 
-/// The same beside the calls: nobody waits for it.
-pub(crate) fn warm(inner: &Arc<Inner>, endpoint: EndpointId, timeout: Duration) {
-    let inner = Arc::clone(inner);
-    tokio::spawn(async move { check(&inner, endpoint, timeout).await });
+/// The same beside the calls, in a task on the caller's runtime: nobody waits for it, and it ends
+/// within its time.
+pub(crate) fn warm(pool: &Weak<Inner>, node: &Arc<Node>, timeout: Duration) {
+    let (pool, node) = (pool.clone(), Arc::clone(node));
+    tokio::spawn(async move { check(&pool, &node, timeout).await });
 }
 
-/// Asks an endpoint for its head and tells the router, unless it has no token for that.
-///
-/// Cancellation: dropping the future ends the request.
-pub(crate) async fn head(inner: &Arc<Inner>, endpoint: EndpointId, timeout: Duration) {
-    let row = lookup("eth_blockNumber");
-    if !inner.router.lock().begin_aside(endpoint, row, inner.now()) {
-        return;
+/// What is still to be asked of an endpoint.
+struct Due {
+    chain: Option<Check>,
+    head: bool,
+}
+
+/// Everything that goes before a call, within the time.
+async fn approach(pool: Weak<Inner>, node: Arc<Node>, timeout: Duration) -> Found {
+    let end = Instant::now() + timeout.min(crate::driver::FAR);
+    let Due { chain, head } = due(&pool, &node)?;
+    if let Some(begun) = chain {
+        ask_chain(&pool, &node, begun, timeout).await?;
     }
-    let node = inner.node(endpoint);
-    let question = Ask::new(
-        inner.next_id(),
-        row,
-        "eth_blockNumber",
-        Params::Array("[]"),
-        None,
-    );
-    let sent = node
-        .wired
-        .send(question.message(), timeout, Repeat::Elsewhere);
-    let judged = match sent.await {
-        Ok(raw) => judge(raw, &question, node, &inner.meanings),
-        Err(error) => judge_failure(error),
-    };
-    let (verdict, failed) = match judged.settled {
-        Settled::Result {
-            head: Some((_, height)),
-            ..
-        } => {
-            let now = inner.now();
-            let mut router = inner.router.lock();
-            router.on_probe(endpoint, height, now);
-            inner.tell(router);
-            return;
-        }
-        Settled::Result { head: None, .. } => {
-            let verdict = of_class(Class::MalformedEnvelope, Some("head"));
-            let failed = meaning(&verdict);
-            (verdict, failed)
-        }
-        Settled::Terminal { verdict, meaning }
-        | Settled::Failed {
-            verdict, meaning, ..
-        } => (verdict, meaning),
-    };
+    if head && aside::identity(&pool, &node) == Some(Identity::Verified) {
+        let left = end.saturating_duration_since(Instant::now());
+        let asked = aside::read_head(&pool, &node, left).await;
+        // One that does not tell its head may serve all the same.
+        asked.or_else(|verdict| {
+            if verdict.counts_against_endpoint {
+                Err(verdict)
+            } else {
+                Ok(())
+            }
+        })?;
+    }
+    Ok(())
+}
+
+/// Looks what is due, and spends the token of a chain check that is.
+fn due(pool: &Weak<Inner>, node: &Arc<Node>) -> Result<Due, Box<Verdict>> {
+    let gone = || Box::new(of_class(Class::Internal, Some("gone")));
+    let inner = pool.upgrade().ok_or_else(gone)?;
     let now = inner.now();
-    let mut router = inner.router.lock();
-    router.on_probe_failed(endpoint, &verdict, failed, timeout, now);
-    inner.tell(router);
+    let mut state = inner.lock();
+    let endpoint = state.place(node).ok_or_else(gone)?;
+    let head = state.router.wants_head(endpoint, now);
+    let chain = if state.router.needs_check(endpoint) {
+        let begun = state.router.begin_check(endpoint, now);
+        Some(begun.ok_or_else(|| Box::new(of_class(Class::RateLimited, Some("budget"))))?)
+    } else {
+        None
+    };
+    Ok(Due { chain, head })
 }
 
-/// One check from its token to what the router makes of it.
-async fn ask(inner: Arc<Inner>, endpoint: EndpointId, timeout: Duration) -> Found {
-    let begun = inner.router.lock().begin_check(endpoint, inner.now());
-    let Some(begun) = begun else {
-        return Err(Box::new(of_class(Class::RateLimited, Some("budget"))));
+/// One chain check, whose token is spent, to what the router makes of it.
+async fn ask_chain(
+    pool: &Weak<Inner>,
+    node: &Arc<Node>,
+    begun: Check,
+    timeout: Duration,
+) -> Found {
+    let Some(judged) = aside::send(pool, node, "eth_chainId", timeout).await else {
+        return Ok(());
     };
-    let node = inner.node(endpoint);
-    let question = Ask::new(
-        inner.next_id(),
-        lookup("eth_chainId"),
-        "eth_chainId",
-        Params::Array("[]"),
-        None,
-    );
-    let sent = node
-        .wired
-        .send(question.message(), timeout, Repeat::Elsewhere);
-    let judged = match sent.await {
-        Ok(raw) => judge(raw, &question, node, &inner.meanings),
-        Err(error) => judge_failure(error),
+    let Some(inner) = pool.upgrade() else {
+        return Ok(());
     };
-    match read(judged) {
+    let (verdict, meaning) = match read(judged) {
         Ok(chain) => {
-            inner.identify(endpoint, begun, chain);
-            Ok(())
+            inner.identify(node, begun, chain);
+            return Ok(());
         }
-        Err((verdict, meaning)) => {
-            tracing::debug!(endpoint = %node.label, class = ?verdict.class, "chain check told nothing");
-            let now = inner.now();
-            let mut router = inner.router.lock();
-            router.on_check_failed(endpoint, &verdict, meaning, now);
-            inner.tell(router);
-            Err(Box::new(verdict))
-        }
+        Err(told_nothing) => told_nothing,
+    };
+    tracing::debug!(endpoint = %node.label, class = ?verdict.class, "chain check told nothing");
+    let now = inner.now();
+    let mut state = inner.lock();
+    if let Some(endpoint) = state.place(node) {
+        state
+            .router
+            .on_check_failed(endpoint, &verdict, meaning, now);
     }
+    inner.tell(state);
+    Err(Box::new(verdict))
 }
 
 /// An id in hex is the only answer that tells. Zero, null and errors of any text mean "not ready" or

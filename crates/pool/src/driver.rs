@@ -1,42 +1,48 @@
 //! Carries out what the call machine decides.
 //!
 //! The request is written once and its bytes are shared by all attempts. An attempt ends by itself
-//! within its timeout; only a transport of the caller's own is held to that by a timer here. A call
-//! that can neither race nor hedge is one future without a task or an allocation for its attempts;
-//! otherwise attempts are boxed, so that a racer that lost can run on to its own end.
+//! within its timeout; only a transport of the caller's own is held to that by a timer. A call that
+//! can neither race nor hedge is one future, without a task and without an allocation for its
+//! attempts; otherwise attempts are boxed, so that a racer that lost can run on to its own end in a
+//! task on the caller's runtime.
 //!
-//! A call that is dropped at any await stops counting at once and leaves nothing behind but losers
-//! that run to their deadline.
+//! A call that is dropped at any await stops counting at once and leaves nothing behind: what ran is
+//! cancelled, its trial is free again, and it teaches nothing.
 
 use crate::{
     Answer, Attempt, CallOptions, Error, Request,
-    ask::Ask,
-    check::{check, head, warm},
+    ask::{Ask, Known},
+    aside::read_head,
+    check::{check, warm},
+    inner::{Inner, State, place},
     judge::{Judged, Shown, judge, judge_failure},
-    pool::Inner,
+    node::Node,
     upstream::Repeat,
 };
 use highwater_core::{
     AttemptId, EndpointId,
-    call::{Action, Leftover, Machine, Outcome, Plan, Settled},
+    call::{Action, Leftover, Machine, Outcome, Plan, Report, Settled},
     jsonrpc::Params,
     learn::Need,
     method::Racing,
+    router::{Router, Ticket},
 };
+use parking_lot::MutexGuard;
 use smallvec::SmallVec;
 use std::{
     future::Future,
     pin::{Pin, pin},
-    sync::Arc,
+    sync::{Arc, Weak},
     task::{Context, Poll},
     time::{Duration, Instant},
 };
 
 /// Deadlines are cut here, a year, so that adding one to an instant cannot overflow.
-const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
+pub(crate) const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// An attempt that another one may outlive.
 type Boxed = Pin<Box<dyn Future<Output = Judged> + Send>>;
+type Attempts = SmallVec<[(AttemptId, Boxed); 2]>;
 
 /// Makes one call.
 pub(crate) async fn drive(
@@ -44,145 +50,226 @@ pub(crate) async fn drive(
     request: Request<'_>,
     options: CallOptions,
 ) -> Result<Answer, Error> {
-    let now = inner.now();
+    if inner.is_closed() {
+        return Err(Error::Closed);
+    }
     let row = request.descriptor;
-    let (chain, wake, mut plan) = {
-        let mut router = inner.router.lock();
-        let wake = router.on_call(now);
-        let deadline = now.mono + options.deadline.unwrap_or(inner.deadline).min(FAR);
-        let timeout = options.timeout.unwrap_or(inner.timeout);
-        let mut plan = Plan::new(row, request.method, deadline, timeout);
-        plan.allowed = router.allowed(request.method);
-        (router.chain(), wake, plan)
-    };
-    if wake {
-        inner.wake_probes();
-    }
-    if row.has_block() {
-        plan.need = Need::of(row, text(request.params));
-    }
-    let detachable = inner.may_run_beside(row.race == Racing::Yes, row.hedge == Racing::Yes);
-    let chain = chain.map(|chain| chain.0);
-    let ask = Ask::new(inner.next_id(), row, request.method, request.params, chain);
-    let mut call = Call {
-        inner,
-        deadline: plan.deadline,
-        machine: Machine::new(plan),
-        several: SmallVec::new(),
-        kept: SmallVec::new(),
-        over: false,
-    };
+    let repeatable = row.is_read() && !options.solitary;
+    let (mut call, mut next) = Call::begin(inner, request, options);
+    let ask = Ask::new(inner.next_id(), row, request.method, request.params);
     let mut alone = pin!(None);
     let mut alone_is = None;
     loop {
-        let (action, reference) = call.poll();
-        match action {
-            Action::Check { endpoint, timeout } => {
-                let failure = check(inner, endpoint, timeout).await;
+        next = match next {
+            Next::Check(node, endpoint, timeout) => {
+                let pool = Arc::downgrade(inner);
+                let failure = check(&pool, &node, timeout).await;
                 call.machine.on_check(endpoint, failure.as_ref());
+                call.step(None)
             }
-            Action::Head { endpoint, timeout } => {
-                head(inner, endpoint, timeout).await;
+            Next::Head(node, endpoint, timeout) => {
+                let pool = Arc::downgrade(inner);
+                // One that does not tell its head may serve all the same.
+                // Boxed: it is rare and would make every call's future larger.
+                if let Err(verdict) = Box::pin(read_head(&pool, &node, timeout)).await {
+                    tracing::debug!(endpoint = %node.label, class = ?verdict.class, "no head");
+                }
                 call.machine.on_head(endpoint);
+                call.step(None)
             }
-            Action::Warm { endpoint, timeout } => warm(inner, endpoint, timeout),
-            Action::Send {
-                endpoint,
-                attempt,
-                timeout,
-            } => {
-                let repeat = if row.is_read() {
+            Next::Warm(node, timeout) => {
+                warm(&Arc::downgrade(inner), &node, timeout);
+                call.step(None)
+            }
+            Next::Send(node, attempt, timeout, known) => {
+                let repeat = if repeatable {
                     Repeat::Elsewhere
                 } else {
                     Repeat::Never
                 };
-                let sent = send(inner, endpoint, ask.at_head(reference), timeout, repeat);
-                if detachable {
-                    call.several.push((attempt, endpoint, Box::pin(sent)));
+                let sent = send(inner, node, ask.knowing(known), timeout, repeat);
+                if call.beside {
+                    call.several.push((attempt, Box::pin(sent)));
                 } else {
                     alone.set(Some(sent));
-                    alone_is = Some((attempt, endpoint));
+                    alone_is = Some(attempt);
                 }
+                call.step(None)
             }
-            Action::WaitUntil(at) => {
-                let ended = match alone_is {
-                    Some((attempt, endpoint)) => {
+            Next::Wait(at) => {
+                let ended = match alone_is.take() {
+                    Some(attempt) => {
                         let running = alone.as_mut().as_pin_mut();
                         let running = running.expect("invariant: an attempt is under way");
-                        Some((attempt, endpoint, running.await))
+                        Some((attempt, running.await))
                     }
                     None => call.wait(at).await,
                 };
-                if let Some((attempt, endpoint, judged)) = ended {
-                    alone_is = None;
-                    call.settle(attempt, endpoint, judged);
-                }
+                call.step(ended)
             }
-            Action::Finish(outcome) => return call.finish(outcome),
+            Next::Finish(outcome) => return call.finish(outcome),
         }
     }
+}
+
+/// What the machine wants done, with the endpoint that it is to be done at.
+enum Next {
+    Check(Arc<Node>, EndpointId, Duration),
+    Head(Arc<Node>, EndpointId, Duration),
+    Warm(Arc<Node>, Duration),
+    Send(Arc<Node>, AttemptId, Duration, Known),
+    Wait(Instant),
+    Finish(Outcome),
 }
 
 /// One call under way. Dropping it gives up what runs.
 struct Call<'a> {
     inner: &'a Arc<Inner>,
+    method: &'a str,
     machine: Machine,
+    /// The endpoints whose places the machine speaks of.
+    nodes: Arc<[Arc<Node>]>,
     deadline: Instant,
-    several: SmallVec<[(AttemptId, EndpointId, Boxed); 2]>,
-    kept: SmallVec<[(AttemptId, EndpointId, Shown); 1]>,
+    /// Attempts may run beside each other.
+    beside: bool,
+    several: Attempts,
+    /// Whom each attempt asked.
+    sent: SmallVec<[Arc<Node>; 2]>,
+    kept: SmallVec<[(AttemptId, Shown); 1]>,
+    /// What failed before the endpoints were replaced.
+    earlier: Vec<Attempt>,
     over: bool,
 }
 
-impl Call<'_> {
-    fn poll(&mut self) -> (Action, Option<u64>) {
-        let now = self.inner.now();
-        let mut router = self.inner.router.lock();
-        let action = self.machine.poll(&mut router, now);
-        let head = router.reference_head(now);
-        self.inner.tell(router);
-        (action, head)
+impl<'a> Call<'a> {
+    /// Plans a call and takes its first step.
+    fn begin(inner: &'a Arc<Inner>, request: Request<'a>, options: CallOptions) -> (Self, Next) {
+        let row = request.descriptor;
+        let need = if row.has_block() {
+            Need::of(row, text(request.params))
+        } else {
+            Need::default()
+        };
+        let now = inner.now();
+        let deadline = now.mono + options.deadline.unwrap_or(inner.deadline).min(FAR);
+        let timeout = options.timeout.unwrap_or(inner.timeout);
+        let mut plan = Plan::new(row, request.method, deadline, timeout);
+        plan.need = need;
+        plan.strategy = options.strategy;
+        plan.solitary = options.solitary;
+        let mut state = inner.lock();
+        let wake = state.router.on_call(now);
+        plan.allowed = state.router.allowed(request.method);
+        let beside = may_run_beside(&state.router, &plan);
+        plan.one_at_a_time = !beside;
+        let mut call = Self {
+            inner,
+            method: request.method,
+            machine: Machine::new(plan),
+            nodes: Arc::clone(&state.nodes),
+            deadline,
+            beside,
+            several: SmallVec::new(),
+            sent: SmallVec::new(),
+            kept: SmallVec::new(),
+            earlier: Vec::new(),
+            over: false,
+        };
+        let next = call.poll(state);
+        if wake {
+            inner.wake_probes();
+        }
+        (call, next)
     }
 
-    fn settle(&mut self, attempt: AttemptId, endpoint: EndpointId, judged: Judged) {
-        let Judged { settled, shown } = judged;
-        self.kept
-            .extend(shown.map(|shown| (attempt, endpoint, shown)));
-        let now = self.inner.now();
-        let mut router = self.inner.router.lock();
-        self.machine.on_settled(&mut router, attempt, &settled, now);
-        self.inner.tell(router);
-        if let Settled::Failed { verdict, .. } = &settled {
-            let label = &self.inner.node(endpoint).label;
-            tracing::debug!(endpoint = %label, class = ?verdict.class, "attempt failed");
+    /// Reports what ended, if something did, and asks for what is next.
+    fn step(&mut self, ended: Option<(AttemptId, Judged)>) -> Next {
+        if let Some((attempt, judged)) = &ended
+            && let (Settled::Failed { verdict, .. }, Some(node)) =
+                (&judged.settled, self.node(*attempt))
+        {
+            tracing::debug!(endpoint = %node.label, class = ?verdict.class, "attempt failed");
         }
+        let mut state = self.inner.lock();
+        if !Arc::ptr_eq(&self.nodes, &state.nodes) {
+            self.follow(&state);
+        }
+        if let Some((attempt, Judged { settled, shown })) = ended {
+            self.kept.extend(shown.map(|shown| (attempt, shown)));
+            let now = self.inner.now();
+            self.machine
+                .on_settled(&mut state.router, attempt, &settled, now);
+        }
+        self.poll(state)
+    }
+
+    fn poll(&mut self, mut state: MutexGuard<'_, State>) -> Next {
+        let now = self.inner.now();
+        let next = match self.machine.poll(&mut state.router, now) {
+            Action::Check { endpoint, timeout } => {
+                Next::Check(Arc::clone(state.node(endpoint)), endpoint, timeout)
+            }
+            Action::Head { endpoint, timeout } => {
+                Next::Head(Arc::clone(state.node(endpoint)), endpoint, timeout)
+            }
+            Action::Warm { endpoint, timeout } => {
+                Next::Warm(Arc::clone(state.node(endpoint)), timeout)
+            }
+            Action::Send {
+                endpoint,
+                attempt,
+                timeout,
+            } => {
+                let node = Arc::clone(state.node(endpoint));
+                self.sent.push(Arc::clone(&node));
+                let known = Known {
+                    head: state.router.reference_head(now),
+                    chain: state.router.chain(),
+                };
+                Next::Send(node, attempt, timeout, known)
+            }
+            Action::WaitUntil(at) => Next::Wait(at),
+            Action::Finish(outcome) => Next::Finish(outcome),
+        };
+        self.inner.tell(state);
+        next
+    }
+
+    /// The endpoints were replaced under way.
+    #[cold]
+    fn follow(&mut self, state: &State) {
+        let reports = self.machine.take_reports();
+        let told = reports.iter().map(|report| self.attempt(report));
+        let told: Vec<_> = told.collect();
+        self.earlier.extend(told);
+        let before = std::mem::replace(&mut self.nodes, Arc::clone(&state.nodes));
+        self.machine.follow(
+            |endpoint| place(&state.nodes, before.get(endpoint.index())?),
+            state.router.allowed(self.method),
+        );
     }
 
     /// Waits for the first of the attempts that run, at most until then.
-    async fn wait(&mut self, at: Instant) -> Option<(AttemptId, EndpointId, Judged)> {
+    async fn wait(&mut self, at: Instant) -> Option<(AttemptId, Judged)> {
         // Attempts end by themselves before the deadline.
         if at >= self.deadline && !self.several.is_empty() {
-            return Some(self.first().await);
+            return Some(First(&mut self.several).await);
         }
         let timer = tokio::time::sleep_until(at.into());
         tokio::select! {
             biased;
-            ended = self.first(), if !self.several.is_empty() => Some(ended),
+            ended = First(&mut self.several), if !self.several.is_empty() => Some(ended),
             () = timer => None,
         }
-    }
-
-    fn first(&mut self) -> First<'_> {
-        First(&mut self.several)
     }
 
     fn finish(mut self, outcome: Outcome) -> Result<Answer, Error> {
         self.over = true;
         self.let_go();
-        let kept = std::mem::take(&mut self.kept);
-        let (inner, machine) = (self.inner, &self.machine);
         let shown = match outcome {
             Outcome::Answered(attempt) | Outcome::Failed(Some(attempt)) => {
-                kept.into_iter().find(|(kept, ..)| *kept == attempt)
+                let mut kept = std::mem::take(&mut self.kept).into_iter();
+                kept.find(|(kept, _)| *kept == attempt)
             }
             Outcome::Failed(None)
             | Outcome::ChainMismatch
@@ -190,26 +277,28 @@ impl Call<'_> {
             | Outcome::BudgetExhausted { .. }
             | Outcome::DeadlineExceeded => None,
         };
-        if let Some((_, endpoint, shown)) = shown {
+        if let Some((attempt, shown)) = shown
+            && let Some(node) = self.node(attempt)
+        {
             return Ok(Answer {
                 body: shown.body,
                 span: shown.span,
                 is_error: shown.is_error,
-                endpoint: Arc::clone(&inner.node(endpoint).label),
-                attempts: machine.attempts(),
+                endpoint: Arc::clone(&node.label),
+                attempts: self.machine.attempts(),
             });
         }
         Err(match outcome {
             Outcome::Answered(_) | Outcome::Failed(_) => Error::AllEndpointsFailed {
-                attempts: attempts(inner, machine),
+                attempts: self.attempts(),
             },
             Outcome::DeadlineExceeded => Error::DeadlineExceeded {
-                attempts: attempts(inner, machine),
+                attempts: self.attempts(),
             },
-            Outcome::ChainMismatch => inner.chain_mismatch(),
+            Outcome::ChainMismatch => self.inner.chain_mismatch(),
             Outcome::NoEndpoint => Error::NoEndpoint,
             Outcome::BudgetExhausted { wait } => Error::BudgetExhausted {
-                endpoints: inner.spent(),
+                endpoints: self.inner.spent(),
                 wait,
             },
         })
@@ -218,29 +307,38 @@ impl Call<'_> {
     /// Racers that lost run on to their end, hedges are cancelled.
     fn let_go(&mut self) {
         for (ticket, leftover) in self.machine.leftovers() {
-            let place = self
-                .several
-                .iter()
-                .position(|(attempt, ..)| *attempt == ticket.attempt());
+            let is_its = |(attempt, _): &(AttemptId, Boxed)| *attempt == ticket.attempt();
+            let place = self.several.iter().position(is_its);
             let running = place.map(|place| self.several.remove(place));
-            match (leftover, running) {
-                (Leftover::Finish, Some((_, _, running))) => {
-                    let inner = Arc::clone(self.inner);
-                    tokio::spawn(async move {
-                        let Judged { settled, .. } = running.await;
-                        let now = inner.now();
-                        let mut router = inner.router.lock();
-                        router.settle(&ticket, &settled, now);
-                        inner.tell(router);
-                    });
-                }
-                (Leftover::Cancel, _) | (Leftover::Finish, None) => {
-                    let now = self.inner.now();
-                    let mut router = self.inner.router.lock();
-                    router.cancel(&ticket, now);
-                    self.inner.tell(router);
-                }
+            // Cancelled where nobody settles it, the end of the runtime included.
+            let loser = Loser {
+                pool: Arc::downgrade(self.inner),
+                ticket: Some(ticket),
+            };
+            if let (Leftover::Finish, Some((_, running))) = (leftover, running) {
+                tokio::spawn(async move { loser.settle(&running.await.settled) });
             }
+        }
+    }
+
+    /// Whom an attempt asked.
+    fn node(&self, attempt: AttemptId) -> Option<&Arc<Node>> {
+        self.sent.get(usize::from(attempt.0))
+    }
+
+    fn attempts(&mut self) -> Vec<Attempt> {
+        let mut attempts = std::mem::take(&mut self.earlier);
+        attempts.extend(self.machine.reports().iter().map(|report| self.attempt(report)));
+        attempts
+    }
+
+    fn attempt(&self, report: &Report) -> Attempt {
+        let asked = report.attempt.and_then(|attempt| self.node(attempt));
+        let node = asked.or_else(|| self.nodes.get(report.endpoint.index()));
+        Attempt {
+            endpoint: node.map(|node| node.label.to_string()).unwrap_or_default(),
+            class: report.class,
+            detail: report.subclass,
         }
     }
 }
@@ -249,24 +347,52 @@ impl Drop for Call<'_> {
     fn drop(&mut self) {
         if !self.over {
             let now = self.inner.now();
-            let mut router = self.inner.router.lock();
-            self.machine.abandon(&mut router, now);
-            self.inner.tell(router);
+            let mut state = self.inner.lock();
+            self.machine.abandon(&mut state.router, now);
+            self.inner.tell(state);
+        }
+    }
+}
+
+/// A request whose call is over. Dropped before its end, it is cancelled.
+struct Loser {
+    pool: Weak<Inner>,
+    ticket: Option<Ticket>,
+}
+
+impl Loser {
+    fn settle(mut self, settled: &Settled) {
+        if let (Some(ticket), Some(inner)) = (self.ticket.take(), self.pool.upgrade()) {
+            let now = inner.now();
+            let mut state = inner.lock();
+            state.router.settle(&ticket, settled, now);
+            inner.tell(state);
+        }
+    }
+}
+
+impl Drop for Loser {
+    fn drop(&mut self) {
+        if let (Some(ticket), Some(inner)) = (self.ticket.take(), self.pool.upgrade()) {
+            let now = inner.now();
+            let mut state = inner.lock();
+            state.router.cancel(&ticket, now);
+            inner.tell(state);
         }
     }
 }
 
 /// The first of several attempts to end; it is taken out.
-struct First<'a>(&'a mut SmallVec<[(AttemptId, EndpointId, Boxed); 2]>);
+struct First<'a>(&'a mut Attempts);
 
 impl Future for First<'_> {
-    type Output = (AttemptId, EndpointId, Judged);
+    type Output = (AttemptId, Judged);
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         for place in 0..self.0.len() {
-            if let Poll::Ready(judged) = self.0[place].2.as_mut().poll(context) {
-                let (attempt, endpoint, _) = self.0.remove(place);
-                return Poll::Ready((attempt, endpoint, judged));
+            if let Poll::Ready(judged) = self.0[place].1.as_mut().poll(context) {
+                let (attempt, _) = self.0.remove(place);
+                return Poll::Ready((attempt, judged));
             }
         }
         Poll::Pending
@@ -276,12 +402,11 @@ impl Future for First<'_> {
 /// One attempt, from sending to its judged end. Owns what it needs, so that it may outlive its call.
 fn send(
     inner: &Arc<Inner>,
-    endpoint: EndpointId,
+    node: Arc<Node>,
     ask: Ask,
     timeout: Duration,
     repeat: Repeat,
 ) -> impl Future<Output = Judged> + Send + 'static {
-    let node = Arc::clone(inner.node(endpoint));
     let meanings = Arc::clone(&inner.meanings);
     async move {
         match node.wired.send(ask.message(), timeout, repeat).await {
@@ -291,19 +416,18 @@ fn send(
     }
 }
 
+/// Whether a call may have two attempts at once.
+fn may_run_beside(router: &Router, plan: &Plan) -> bool {
+    let (settings, row) = (router.settings(), plan.method);
+    let races = settings.race >= 2 && row.race == Racing::Yes;
+    let hedges = settings.hedge.is_some() && row.hedge == Racing::Yes;
+    (races || hedges) && router.len() > 1 && plan.is_repeatable()
+}
+
 /// The parameters as the method table reads them.
 fn text(params: Params<'_>) -> &str {
     match params {
         Params::Absent | Params::Null => "",
         Params::Array(raw) | Params::Object(raw) | Params::Scalar(raw) => raw,
     }
-}
-
-fn attempts(inner: &Inner, machine: &Machine) -> Vec<Attempt> {
-    let entry = |report: &highwater_core::call::Report| Attempt {
-        endpoint: inner.node(report.endpoint).label.to_string(),
-        class: report.class,
-        detail: report.subclass,
-    };
-    machine.reports().iter().map(entry).collect()
 }

@@ -6,7 +6,7 @@
 
 use crate::{
     ask::Ask,
-    pool::Node,
+    node::Node,
     secret::Scrubber,
     upstream::{RawReply, SendError, SendErrorKind},
 };

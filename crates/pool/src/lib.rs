@@ -4,15 +4,25 @@
 //! hands back an [`Answer`] whose bytes are the endpoint's own.
 
 mod answer;
+mod aside;
 mod ask;
 mod builder;
 mod check;
 mod driver;
 mod endpoint;
 mod error;
+mod event;
+mod explain;
+mod inner;
 mod judge;
+mod listen;
+mod node;
 mod pool;
+mod probe;
+mod replace;
 mod secret;
+mod snapshot;
+mod totals;
 pub mod upstream;
 pub mod worker;
 
@@ -20,6 +30,10 @@ pub use answer::{Answer, Payload};
 pub use builder::{Builder, ConfigError};
 pub use endpoint::Endpoint;
 pub use error::{Attempt, Error};
+pub use event::{EndpointName, Event, RequestEnd};
+pub use explain::{Considered, Decision, Explanation};
 pub use highwater_core as core;
-pub use pool::{CallOptions, EndpointSnapshot, Pool, Request, Snapshot};
+pub use pool::{CallOptions, Pool, Request};
 pub use secret::{Scrubber, SecretUrl};
+pub use snapshot::{Counters, EndpointSnapshot, MethodCounters, Snapshot};
+pub use totals::{Totals, TotalsError};

@@ -118,6 +118,16 @@ impl Circuit {
         }
     }
 
+    /// Other numbers from now on; how it stands stays. The share of failures is counted anew where
+    /// its window changed.
+    pub fn set_settings(&mut self, settings: BreakerSettings) {
+        let window = |settings: &BreakerSettings| settings.failure_rate.map(|rate| rate.window);
+        if window(&self.settings) != window(&settings) {
+            self.rates = Self::new(settings).rates;
+        }
+        self.settings = settings;
+    }
+
     /// How the endpoint stands for a call. Facts come first: an endpoint without the method is out
     /// even where an ejected one would be asked.
     #[must_use]

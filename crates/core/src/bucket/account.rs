@@ -44,13 +44,14 @@ impl Default for Budget {
 #[derive(Debug)]
 pub struct Account {
     name: Box<str>,
-    rate: Option<Rate>,
-    off: bool,
+    budget: Budget,
     state: Mutex<State>,
 }
 
 #[derive(Debug)]
 struct State {
+    /// What was spent before a restart has been added.
+    restored: bool,
     tokens: Option<Tokens>,
     learned: Option<Learned>,
     meters: [Meter; 2],
@@ -81,9 +82,9 @@ impl Account {
         };
         Self {
             name: name.into(),
-            rate: budget.rate,
-            off: budget.off,
+            budget: budget.clone(),
             state: Mutex::new(State {
+                restored: false,
                 tokens: budget.rate.map(Tokens::full),
                 learned: budget.learn.map(Learned::new),
                 meters: [meter(Every::Day), meter(Every::Month)],
@@ -97,6 +98,12 @@ impl Account {
         &self.name
     }
 
+    /// Whether another account has the same name and may spend the same.
+    #[must_use]
+    pub fn is_like(&self, other: &Self) -> bool {
+        self.name == other.name && self.budget == other.budget
+    }
+
     /// Whether one request may be sent now.
     #[must_use]
     pub fn available(&self, now: Now) -> bool {
@@ -107,19 +114,19 @@ impl Account {
     /// when one may be sent now.
     #[must_use]
     pub fn wait(&self, now: Now) -> Duration {
-        if self.off {
+        if self.budget.off {
             return Duration::ZERO;
         }
         let mut state = self.state();
         let token = state
-            .tokens(self.rate, now.mono)
+            .tokens(self.budget.rate, now.mono)
             .map_or(Duration::ZERO, |tokens| tokens.wait(now.mono));
         token.max(state.until_reset(now.wall))
     }
 
     /// Spends one request, if it may be sent. Nothing is spent where it may not.
     pub fn take(&self, now: Now) -> bool {
-        if self.off {
+        if self.budget.off {
             return true;
         }
         let mut state = self.state();
@@ -127,7 +134,7 @@ impl Account {
             return false;
         }
         let may = state
-            .tokens(self.rate, now.mono)
+            .tokens(self.budget.rate, now.mono)
             .is_none_or(|tokens| tokens.take(now.mono));
         if let (true, Some(learned)) = (may, &mut state.learned) {
             learned.sent(now.mono);
@@ -138,13 +145,13 @@ impl Account {
     /// Whole tokens left; none when unlimited.
     #[must_use]
     pub fn tokens(&self, now: Now) -> Option<u64> {
-        if self.off {
+        if self.budget.off {
             return None;
         }
         let mut state = self.state();
         let spent = !state.until_reset(now.wall).is_zero();
         let tokens = state
-            .tokens(self.rate, now.mono)
+            .tokens(self.budget.rate, now.mono)
             .map(|tokens| tokens.whole(now.mono));
         if spent { Some(0) } else { tokens }
     }
@@ -159,7 +166,7 @@ impl Account {
     /// Spent share, 0 to 1, of the allowance that is nearest to its end.
     #[must_use]
     pub fn burn(&self, wall: SystemTime) -> f64 {
-        if self.off {
+        if self.budget.off {
             return 0.0;
         }
         let [day, month] = &mut self.state().meters;
@@ -168,13 +175,13 @@ impl Account {
 
     /// A request sent at `sent` was refused as one too many.
     pub fn on_rate_limited(&self, sent: Instant, now: Instant) {
-        if self.off {
+        if self.budget.off {
             return;
         }
         let mut state = self.state();
         if let Some(learned) = &mut state.learned {
             learned.refused(sent, now);
-            state.tokens(self.rate, now);
+            state.tokens(self.budget.rate, now);
         }
     }
 
@@ -184,10 +191,13 @@ impl Account {
         self.state().totals(wall)
     }
 
-    /// Adds what was spent before a restart; what is of an earlier period is left out. To be called
-    /// once.
+    /// Adds what was spent before a restart; what is of an earlier period is left out. Only the first
+    /// time counts, so that several pools may restore an account that they share.
     pub fn restore_totals(&self, totals: &[Spent], wall: SystemTime) {
         let mut state = self.state();
+        if std::mem::replace(&mut state.restored, true) {
+            return;
+        }
         for total in totals {
             for meter in &mut state.meters {
                 meter.restore(total, wall);
@@ -203,10 +213,10 @@ impl Account {
         let learned_rps = state.learned_rps(now.mono);
         AccountView {
             name: self.name.to_string(),
-            rate: if self.off {
+            rate: if self.budget.off {
                 None
             } else {
-                effective(self.rate, learned_rps)
+                effective(self.budget.rate, learned_rps)
             },
             learned_rps,
             tokens,

@@ -8,6 +8,7 @@
 
 mod beside;
 mod ending;
+mod follow;
 
 use super::{
     Content, Delivery, Plan, Settled,
@@ -142,6 +143,8 @@ pub struct Machine {
     hedge_from: Option<Instant>,
     rounds: Rounds,
     reports: SmallVec<[Report; 2]>,
+    /// There were reports, and they were taken.
+    reported: bool,
     best: Best,
     /// Said "not here".
     absent: Option<Absent>,
@@ -228,6 +231,7 @@ impl Machine {
             hedge_from: None,
             rounds: Rounds::default(),
             reports: SmallVec::new(),
+            reported: false,
             best: Best::default(),
             absent: None,
             confirmed: false,
@@ -244,6 +248,17 @@ impl Machine {
     #[must_use]
     pub fn reports(&self) -> &[Report] {
         &self.reports
+    }
+
+    /// Takes what was reported so far, in order.
+    pub fn take_reports(&mut self) -> SmallVec<[Report; 2]> {
+        self.reported |= !self.reports.is_empty();
+        std::mem::take(&mut self.reports)
+    }
+
+    /// Whether nothing has failed yet.
+    fn is_unhurt(&self) -> bool {
+        self.reports.is_empty() && !self.reported
     }
 
     /// How many requests were started, checks not counted.
@@ -424,6 +439,9 @@ impl Machine {
             self.report_check(endpoint, Class::Internal, Some("chain_id"));
             return None;
         }
+        // What the call waits for needs no second check beside it, and one that tells nothing is not
+        // repeated by this call.
+        self.warm.retain(|warm| *warm != endpoint);
         self.checking = Some(Checking {
             endpoint,
             what,
@@ -492,7 +510,7 @@ impl Machine {
         if tiers != Tiers::All {
             return self.give_up(router, now);
         }
-        if nobody.eligible == 0 && self.asked.is_empty() && self.reports.is_empty() {
+        if nobody.eligible == 0 && self.asked.is_empty() && self.is_unhurt() {
             let everybody = nobody.quarantined == nobody.total && nobody.total > 0;
             let outcome = if everybody {
                 Outcome::ChainMismatch
@@ -510,7 +528,7 @@ impl Machine {
             Step::Round(until) => self.state = State::Waiting(until, Reason::Failed),
             Step::Wait(until) => self.state = State::Waiting(until, reason),
             Step::Stop => {
-                if self.reports.is_empty()
+                if self.is_unhurt()
                     && let Some(token) = nobody.token
                 {
                     let wait = token.at.saturating_duration_since(now.mono);

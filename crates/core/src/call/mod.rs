@@ -10,6 +10,7 @@ mod machine;
 mod plan;
 mod round;
 mod settled;
+pub mod write;
 
 pub use best::usefulness;
 pub use machine::{Action, Leftover, Machine, Outcome, Report};

@@ -32,6 +32,8 @@ pub struct Plan {
     /// One endpoint, never hedged or raced, moved on only when proven unsent: a name that the user
     /// added to R-34's list.
     pub solitary: bool,
+    /// Whoever carries the call out has room for one attempt at a time: it neither races nor hedges.
+    pub one_at_a_time: bool,
 }
 
 impl Plan {
@@ -53,6 +55,7 @@ impl Plan {
             only: None,
             strategy: None,
             solitary: false,
+            one_at_a_time: false,
         }
     }
 

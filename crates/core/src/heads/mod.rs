@@ -136,6 +136,13 @@ impl Heads {
         self.settle(now);
     }
 
+    /// Other numbers from now on; what was read stays.
+    pub fn set_settings(&mut self, settings: HeadSettings, now: Instant) {
+        self.limits = settings.limits(self.pace.measured());
+        self.settings = settings;
+        self.settle(now);
+    }
+
     /// Takes a reading.
     pub fn observe(
         &mut self,

@@ -94,6 +94,12 @@ impl Learned {
         }
     }
 
+    /// Other declarations and times from now on; what was learned stays.
+    pub fn set_settings(&mut self, declared: Declared, settings: LearnSettings) {
+        self.declared = declared;
+        self.settings = settings;
+    }
+
     /// It said that it does not keep this block's data any more (M09, M10). `head` is the reference:
     /// near it, or at a block that is not there yet, that is a gap and no pruning.
     pub fn on_missing(&mut self, kind: Data, height: u64, head: Option<u64>, now: Instant) {

@@ -40,7 +40,9 @@ impl Router {
         if !self.begin_aside(endpoint, row, now) {
             return None;
         }
-        Some(self.endpoints.get(endpoint.index())?.check.begin())
+        let known = self.endpoints.get_mut(endpoint.index())?;
+        known.check_began = Some(now.mono);
+        Some(known.check.begin())
     }
 
     /// Records the id that an endpoint answered to its check. A quarantine is never lifted
@@ -51,7 +53,7 @@ impl Router {
         };
         let before = known.check.identity();
         let after = known.check.on_answer(check, &mut self.expected, found);
-        known.counters.good += 1;
+        known.counters.good(lookup("eth_chainId").id);
         if before != after && matches!(after, Identity::Quarantined { .. }) {
             self.events.push(|| Event::Quarantine { endpoint, found });
         }
@@ -69,7 +71,7 @@ impl Router {
         let Some(known) = self.endpoints.get_mut(endpoint.index()) else {
             return;
         };
-        known.counters.fail(verdict.class);
+        known.counters.fail(lookup("eth_chainId").id, verdict.class);
         if verdict.class == Class::RateLimited {
             known.profile.account.on_rate_limited(now.mono, now.mono);
         }
@@ -77,17 +79,19 @@ impl Router {
     }
 
     /// Its connection was made anew: the next call asks its chain again, and what it said of
-    /// itself may be another node's.
+    /// itself may be another node's. A transport without connections of its own, as HTTP is, need not
+    /// tell: there an endpoint that could not be reached counts as one, and its failed requests say
+    /// so themselves.
     pub fn on_reconnected(&mut self, endpoint: EndpointId) {
         if let Some(known) = self.endpoints.get_mut(endpoint.index()) {
-            known.check.invalidate();
+            known.unreachable();
             known.learned.on_reconnected();
         }
     }
 
-    /// A check beside the calls is worth starting: none was within this time.
+    /// A check beside the calls, or a look at the head, is worth starting: none was within this time.
     pub(crate) fn may_warm(&mut self, endpoint: EndpointId, timeout: Duration, now: Now) -> bool {
-        let needs = self.needs_check(endpoint);
+        let needs = self.needs_check(endpoint) || self.wants_head(endpoint, now);
         let Some(known) = self.endpoints.get_mut(endpoint.index()) else {
             return false;
         };

@@ -7,7 +7,7 @@ use crate::{
     classify::Class,
     identity::ChainCheck,
     learn::{Declared, Learned},
-    method::Lane,
+    method::{Lane, MethodId},
     settings::Settings,
     stats::{Books, Recent, Window},
 };
@@ -66,6 +66,19 @@ pub(super) const fn lane_index(lane: Lane) -> usize {
     }
 }
 
+/// How many requests about one row of the method table ended how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MethodCount {
+    /// The row.
+    pub method: MethodId,
+    /// Requests that went there, checks and probes included.
+    pub sent: u64,
+    /// Good answers, errors of the chain included.
+    pub good: u64,
+    /// Failures.
+    pub failed: u64,
+}
+
 /// How many requests ended how.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -77,17 +90,48 @@ pub struct Counters {
     pub failed: BTreeMap<&'static str, u64>,
     /// Attempts that were given up and say nothing about the endpoint.
     pub cancelled: u64,
+    /// By row of the method table, in its order.
+    pub methods: Vec<MethodCount>,
 }
 
 impl Counters {
-    pub(super) fn fail(&mut self, class: Class) {
+    pub(super) fn send(&mut self, method: MethodId) {
+        self.sent += 1;
+        self.of(method).sent += 1;
+    }
+
+    pub(super) fn good(&mut self, method: MethodId) {
+        self.good += 1;
+        self.of(method).good += 1;
+    }
+
+    pub(super) fn fail(&mut self, method: MethodId, class: Class) {
         *self.failed.entry(class.name()).or_default() += 1;
+        self.of(method).failed += 1;
+    }
+
+    fn of(&mut self, method: MethodId) -> &mut MethodCount {
+        let place = self.methods.binary_search_by_key(&method, |m| m.method);
+        let place = place.unwrap_or_else(|place| {
+            let count = MethodCount {
+                method,
+                sent: 0,
+                good: 0,
+                failed: 0,
+            };
+            self.methods.insert(place, count);
+            place
+        });
+        &mut self.methods[place]
     }
 }
 
 /// Everything known of one endpoint.
 #[derive(Clone, Debug)]
 pub(crate) struct Endpoint {
+    /// Its number for the life of the router: requests under way find it by that when the endpoints
+    /// are replaced, and never meet another one in its place.
+    pub(super) serial: u32,
     pub(super) profile: Profile,
     pub(super) check: ChainCheck,
     pub(super) circuit: Circuit,
@@ -102,14 +146,16 @@ pub(crate) struct Endpoint {
     pub(super) shy: SmallVec<[(MethodKey, Instant); 2]>,
     /// A check beside the calls was started, and is given until then.
     pub(super) warm_until: Option<Instant>,
+    /// When its last check was begun, and when it was last asked for its head outside the timer.
+    pub(super) check_began: Option<Instant>,
+    pub(super) head_asked: Option<Instant>,
 }
 
 impl Endpoint {
-    pub(super) fn new(profile: Profile, settings: &Settings) -> Self {
-        // A method list without the check's method skips the check.
-        let verify = settings.verify_chain_id && profile.methods.allows("eth_chainId");
+    pub(super) fn new(serial: u32, profile: Profile, settings: &Settings) -> Self {
         Self {
-            check: ChainCheck::new(verify),
+            serial,
+            check: ChainCheck::new(verifies(&profile, settings)),
             circuit: Circuit::new(settings.breaker),
             books: Books::new(settings.book),
             windows: Box::new(std::array::from_fn(|_| Window::new(settings.window))),
@@ -120,7 +166,43 @@ impl Endpoint {
             counters: Counters::default(),
             shy: SmallVec::new(),
             warm_until: None,
+            check_began: None,
+            head_asked: None,
         }
+    }
+
+    /// The same endpoint under what its owner says now. What was learned stays, as far as it was
+    /// measured by the same rules.
+    pub(super) fn carry(mut self, profile: Profile, before: &Settings, settings: &Settings) -> Self {
+        self.check.set_verify(verifies(&profile, settings));
+        self.circuit.set_settings(settings.breaker);
+        self.books.set_settings(settings.book);
+        if before.window != settings.window {
+            self.windows = Box::new(std::array::from_fn(|_| Window::new(settings.window)));
+        }
+        self.learned
+            .set_settings(profile.declared.clone(), settings.learn.clone());
+        // One budget of the endpoint's own goes on; a named one is shared by its owner, who says
+        // which it is.
+        let account = Arc::clone(&self.profile.account);
+        self.profile = profile;
+        if account.name().is_empty() && account.is_like(&self.profile.account) {
+            self.profile.account = account;
+        }
+        self
+    }
+
+    /// What has to be asked again before the next call: its chain, after a long ejection.
+    pub(super) fn refresh_check(&mut self, now: Instant) {
+        if self.circuit.take_recheck(now) {
+            self.check.invalidate();
+        }
+    }
+
+    /// No connection could be made: whoever answers next may be another node.
+    pub(super) fn unreachable(&mut self) {
+        self.check.invalidate();
+        self.learned.on_reconnected();
     }
 
     pub(super) fn window(&mut self, lane: Lane) -> &mut Window {
@@ -147,4 +229,9 @@ impl Endpoint {
         let mut shy = self.shy.iter();
         shy.any(|(known, until)| *known == method && now < *until)
     }
+}
+
+/// A method list without the check's method skips the check.
+fn verifies(profile: &Profile, settings: &Settings) -> bool {
+    settings.verify_chain_id && profile.methods.allows("eth_chainId")
 }

@@ -1,13 +1,15 @@
 //! Heads, probes and drift.
 
-use super::{Identity, Router};
+use super::{Identity, Router, settle::is_unreachable};
 use crate::{
     EndpointId, Now,
     breaker::{Meaning, MethodKey, MethodReason, Stand},
+    call::Delivery,
     classify::{Class, Verdict},
     event::Event,
-    heads::{Holds, Source},
-    method::Lane,
+    heads::{HeadsView, Holds, Source},
+    learn::Capabilities,
+    method::{Lane, lookup},
 };
 use smallvec::SmallVec;
 use std::time::{Duration, Instant};
@@ -54,6 +56,12 @@ impl Router {
         })
     }
 
+    /// The heads as they are shown; `None` where head checks are off.
+    #[must_use]
+    pub fn heads_view(&self, now: Now) -> Option<HeadsView> {
+        self.heads.as_ref().map(|heads| heads.view(now.mono))
+    }
+
     /// Whether an endpoint is not known to be at the head that the pool believes.
     pub(crate) fn is_below_reference(&self, endpoint: EndpointId, now: Now) -> bool {
         let Some(heads) = &self.heads else {
@@ -63,9 +71,76 @@ impl Router {
         reference.is_some_and(|reference| heads.head(endpoint, now.mono) < Some(reference))
     }
 
+    /// Whether an endpoint is to be asked for its head before it gets a call: one of a tier that the
+    /// probe timer leaves alone, when calls move there. At most once in the time in which a
+    /// head stays fresh, whatever comes of it.
+    #[must_use]
+    pub fn wants_head(&self, endpoint: EndpointId, now: Now) -> bool {
+        let (Some(heads), Some(known)) = (&self.heads, self.endpoints.get(endpoint.index())) else {
+            return false;
+        };
+        if known.profile.tier <= self.base_tier || self.settings.probe.is_none() {
+            return false;
+        }
+        let stale = heads.settings().stale;
+        let asked = known.head_asked;
+        let is_recent = |at: Instant| now.mono.saturating_duration_since(at) < stale;
+        !asked.is_some_and(is_recent)
+            && heads.head(endpoint, now.mono).is_none()
+            && known.profile.methods.allows("eth_blockNumber")
+            && match known.circuit.stand(Lane::Light, MethodKey::of("eth_blockNumber"), now.mono) {
+                Stand::Closed { .. } | Stand::HalfOpen => true,
+                Stand::Trial
+                | Stand::Open { .. }
+                | Stand::MethodOff { .. }
+                | Stand::Excluded { .. } => false,
+            }
+    }
+
+    /// Whether to ask an endpoint for `eth_capabilities`: once, after a reconnect, and again when
+    /// what it said is forgotten. Only beside a probe.
+    #[must_use]
+    pub fn wants_capabilities(&self, endpoint: EndpointId, now: Now) -> bool {
+        let key = MethodKey::of("eth_capabilities");
+        self.endpoints.get(endpoint.index()).is_some_and(|known| {
+            known.learned.wants_capabilities(now.mono)
+                && known.profile.methods.allows("eth_capabilities")
+                && matches!(
+                    known.circuit.stand(Lane::Light, key, now.mono),
+                    Stand::Closed { .. }
+                )
+        })
+    }
+
+    /// What an endpoint said of itself; `None`: nothing that can be read, or it does not know the
+    /// method. Neither is a sample nor a strike: whoever asked it just probed it.
+    pub fn on_capabilities(&mut self, endpoint: EndpointId, said: Option<&Capabilities>, now: Now) {
+        let Some(known) = self.endpoints.get_mut(endpoint.index()) else {
+            return;
+        };
+        match said {
+            Some(said) => {
+                known.counters.good(lookup("eth_capabilities").id);
+                known.learned.on_capabilities(said, now.mono);
+            }
+            None => known.learned.on_no_capabilities(now.mono),
+        }
+        if let Some(height) = said.and_then(|said| said.head) {
+            self.on_head(endpoint, Source::Capabilities, height, now);
+        }
+    }
+
+    /// Nobody drives the probe timer any more: the next call finds it standing and says so.
+    pub const fn stop_probes(&mut self) {
+        self.probes.stop();
+    }
+
     /// When the probe timer is to be looked at again; `None`: not before the next call.
     #[must_use]
-    pub const fn next_probe(&self) -> Option<Instant> {
+    pub fn next_probe(&self) -> Option<Instant> {
+        if self.settings.probe.is_none() {
+            return None;
+        }
         self.probes.next()
     }
 
@@ -97,7 +172,8 @@ impl Router {
         let mut targets: SmallVec<[(u8, EndpointId); 8]> = SmallVec::new();
         let mut in_use = None;
         for id in self.ids() {
-            let known = &self.endpoints[id.index()];
+            let known = &mut self.endpoints[id.index()];
+            known.refresh_check(now.mono);
             let usable = !matches!(known.check.identity(), Identity::Quarantined { .. })
                 && match known.circuit.stand(Lane::Light, key, now.mono) {
                     Stand::Closed { .. } | Stand::HalfOpen => true,
@@ -128,7 +204,8 @@ impl Router {
         let Some(known) = self.endpoints.get_mut(endpoint.index()) else {
             return;
         };
-        known.counters.good += 1;
+        known.counters.good(lookup("eth_blockNumber").id);
+        known.head_asked = Some(now.mono);
         known.books.cool();
         let ticket = known.circuit.begin_probe();
         let changes = known.circuit.on_good(&ticket, now.mono);
@@ -148,7 +225,11 @@ impl Router {
         let Some(known) = self.endpoints.get_mut(endpoint.index()) else {
             return;
         };
-        known.counters.fail(verdict.class);
+        known.counters.fail(lookup("eth_blockNumber").id, verdict.class);
+        known.head_asked = Some(now.mono);
+        if is_unreachable(verdict, Delivery::MaybeSent) {
+            known.unreachable();
+        }
         if verdict.class == Class::RateLimited {
             known.profile.account.on_rate_limited(now.mono, now.mono);
         }

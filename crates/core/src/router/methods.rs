@@ -1,7 +1,7 @@
 //! Which methods an endpoint is configured to serve.
 
-/// Allow and deny lists. A name ending in `*` stands for all that begin so. An empty allow list
-/// allows all; deny wins.
+/// Allow and deny lists. A name ending in `*` stands for all that begin so; upper and lower case are
+/// the same. An empty allow list allows all; deny wins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MethodList {
     allow: Vec<String>,
@@ -31,8 +31,11 @@ impl MethodList {
 
 fn matches(entry: &str, method: &str) -> bool {
     match entry.strip_suffix('*') {
-        Some(prefix) => method.starts_with(prefix),
-        None => entry == method,
+        Some(prefix) => method
+            .as_bytes()
+            .split_at_checked(prefix.len())
+            .is_some_and(|(head, _)| head.eq_ignore_ascii_case(prefix.as_bytes())),
+        None => entry.eq_ignore_ascii_case(method),
     }
 }
 
@@ -62,5 +65,8 @@ mod tests {
             assert_eq!(some.allows(method), allowed, "{method}");
         }
         assert!(!list(&[], &["trace_*"]).allows("trace_block"));
+        // As a configuration folds them.
+        assert!(!list(&[], &["eth_getlogs", "TRACE_*"]).allows("eth_getLogs"));
+        assert!(!list(&[], &["eth_getlogs", "TRACE_*"]).allows("trace_block"));
     }
 }

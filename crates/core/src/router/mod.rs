@@ -12,12 +12,11 @@
 //! | `settle` | what a request did to what is known |
 //! | `chain` | chain ids: checks and quarantine |
 //! | `head` | heads, probes and drift |
-//! | `capabilities` | what endpoints say of themselves |
+//! | `replace` | other endpoints at run time |
 //! | `explain` | why this endpoint, why now |
 //! | `snapshot` | everything known, to be shown |
 //! | `inflight`, `methods`, `set` | calls under way, method lists, sets of endpoints |
 
-mod capabilities;
 mod chain;
 mod endpoint;
 mod explain;
@@ -26,13 +25,14 @@ mod inflight;
 mod methods;
 mod pick;
 mod race;
+mod replace;
 mod set;
 mod settle;
 mod snapshot;
 mod standing;
 
 pub use crate::identity::Identity;
-pub use endpoint::{Counters, Profile};
+pub use endpoint::{Counters, MethodCount, Profile};
 pub use explain::{Considered, Decision, Explanation, Why};
 pub(crate) use inflight::Slot;
 pub use methods::MethodList;
@@ -74,7 +74,10 @@ pub struct Router {
     events: EventQueue,
     decisions: Decisions,
     lists: bool,
-    lowest_tier: u8,
+    /// The lowest tier that any endpoint has.
+    base_tier: u8,
+    /// Number of the next endpoint.
+    next_serial: u32,
 }
 
 impl Router {
@@ -93,12 +96,15 @@ impl Router {
             .map(|heads| Heads::new(groups(&profiles), heads));
         let profiles_len = profiles.len();
         let lists = profiles.iter().any(|profile| !profile.methods.is_open());
-        let lowest_tier = profiles.iter().map(|p| p.tier).min().unwrap_or(0);
-        let endpoints = profiles
-            .into_iter()
-            .map(|profile| Endpoint::new(profile, &settings));
+        let base_tier = base_tier(&profiles);
+        let endpoints = (0..)
+            .zip(profiles)
+            .map(|(serial, profile)| Endpoint::new(serial, profile, &settings));
+        let endpoints: Vec<_> = endpoints.collect();
         Self {
-            endpoints: endpoints.collect(),
+            next_serial: u32::try_from(endpoints.len()).unwrap_or(u32::MAX),
+            endpoints,
+            base_tier,
             expected,
             heads,
             selector: Selector::new(profiles_len, settings.select),
@@ -108,7 +114,6 @@ impl Router {
             events: EventQueue::default(),
             decisions: Decisions::default(),
             lists,
-            lowest_tier,
             settings,
         }
     }
@@ -214,6 +219,11 @@ impl Router {
     pub(crate) fn tell_budget(&mut self, wait: Option<Duration>) {
         self.events.push(|| Event::Budget { wait });
     }
+}
+
+fn base_tier(profiles: &[Profile]) -> u8 {
+    let tiers = profiles.iter().map(|profile| profile.tier);
+    tiers.min().unwrap_or(0)
 }
 
 /// The voice of each endpoint: its group's, or its own.

@@ -3,11 +3,11 @@
 //! Every request begins here, where it spends its token and is counted, and ends here, where it
 //! teaches. A request that was given up teaches nothing.
 
-use super::{Router, inflight::Slot};
+use super::{Router, endpoint::Endpoint, inflight::Slot};
 use crate::{
     AttemptId, EndpointId, Now,
     breaker::{self, Change, Changes, Meaning, MethodKey, MethodReason},
-    call::{Content, Plan, Settled},
+    call::{Content, Delivery, Plan, Settled},
     classify::{Class, Verdict},
     event::{Event, RequestEnd},
     heads::Holds,
@@ -24,6 +24,7 @@ const SHUNNED: Duration = Duration::from_secs(60);
 #[derive(Clone, Copy, Debug)]
 pub struct Ticket {
     endpoint: EndpointId,
+    serial: u32,
     attempt: AttemptId,
     row: &'static Descriptor,
     need: Need,
@@ -56,6 +57,11 @@ impl Ticket {
     pub(crate) const fn sent_at(&self) -> Instant {
         self.sent_at
     }
+
+    /// The endpoints were replaced: its own is this one now.
+    pub(crate) const fn moved_to(&mut self, endpoint: EndpointId) {
+        self.endpoint = endpoint;
+    }
 }
 
 impl Router {
@@ -77,9 +83,10 @@ impl Router {
             .profile
             .account
             .spend_units(plan.method.id, units, now.wall);
-        known.counters.sent += 1;
+        known.counters.send(plan.method.id);
         Some(Ticket {
             endpoint,
+            serial: known.serial,
             attempt,
             row: plan.method,
             need: plan.need,
@@ -120,27 +127,41 @@ impl Router {
         }
         let account = &known.profile.account;
         account.spend_units(row.id, row.weight, now.wall);
-        known.counters.sent += 1;
+        known.counters.send(row.id);
         true
     }
 
     /// A request was given up before its end: it stops counting and teaches nothing.
     pub fn cancel(&mut self, ticket: &Ticket, now: Now) {
+        let Some(ticket) = &self.placed(ticket) else {
+            return;
+        };
         let took = now.mono.saturating_duration_since(ticket.sent_at);
-        if let Some(known) = self.endpoints.get_mut(ticket.endpoint.index()) {
-            known.in_flight.finish(ticket.slot);
-            known.counters.cancelled += 1;
-            known.circuit.abandon(&ticket.circuit);
-        }
+        let known = &mut self.endpoints[ticket.endpoint.index()];
+        known.in_flight.finish(ticket.slot);
+        known.counters.cancelled += 1;
+        known.circuit.abandon(&ticket.circuit);
         self.tell_request(ticket, RequestEnd::Cancelled, took);
     }
 
-    /// A request ended.
+    /// The ticket with the place that its endpoint has now; `None` where it is gone.
+    fn placed(&self, ticket: &Ticket) -> Option<Ticket> {
+        let is_its = |known: &Endpoint| known.serial == ticket.serial;
+        if self.endpoints.get(ticket.endpoint.index()).is_some_and(is_its) {
+            return Some(*ticket);
+        }
+        let place = self.endpoints.iter().position(is_its)?;
+        let endpoint = EndpointId(u16::try_from(place).ok()?);
+        Some(Ticket { endpoint, ..*ticket })
+    }
+
+    /// A request ended. That of an endpoint that is gone teaches nothing.
     pub fn settle(&mut self, ticket: &Ticket, settled: &Settled, now: Now) {
-        let took = now.mono.saturating_duration_since(ticket.sent_at);
-        let Some(known) = self.endpoints.get_mut(ticket.endpoint.index()) else {
+        let Some(ticket) = &self.placed(ticket) else {
             return;
         };
+        let took = now.mono.saturating_duration_since(ticket.sent_at);
+        let known = &mut self.endpoints[ticket.endpoint.index()];
         known.in_flight.finish(ticket.slot);
         let end = match settled {
             Settled::Result { content, head } => {
@@ -161,8 +182,14 @@ impl Router {
                 RequestEnd::Error(verdict.class)
             }
             Settled::Failed {
-                verdict, meaning, ..
+                verdict,
+                meaning,
+                delivery,
+                ..
             } => {
+                if is_unreachable(verdict, *delivery) {
+                    known.unreachable();
+                }
                 self.on_failure(ticket, verdict, *meaning, now);
                 RequestEnd::Failed(verdict.class)
             }
@@ -187,7 +214,7 @@ impl Router {
             None => Holds::Unknown,
         };
         let known = &mut self.endpoints[ticket.endpoint.index()];
-        known.counters.good += 1;
+        known.counters.good(row.id);
         known.recent.ok(at);
         if content == Content::Null && row.null_is_absent() {
             // Some nodes wait before they say null; that is no latency of theirs (semantics H38).
@@ -226,7 +253,7 @@ impl Router {
         let (row, at) = (ticket.row, now.mono);
         let head = self.reference_head(now);
         let known = &mut self.endpoints[ticket.endpoint.index()];
-        known.counters.fail(verdict.class);
+        known.counters.fail(row.id, verdict.class);
         let off = teach(known, ticket, verdict, head, at);
         if verdict.counts_against_endpoint {
             known.recent.bad(at);
@@ -280,15 +307,27 @@ impl Router {
     }
 }
 
+/// No connection could be made. Once one can, it may lead to another node behind the same address,
+/// so that counts as a reconnect; connections that come and go while an endpoint can be
+/// reached do not.
+pub(super) fn is_unreachable(verdict: &Verdict, delivery: Delivery) -> bool {
+    let connecting = matches!(verdict.subclass, Some("connect" | "resolve" | "tls"));
+    match verdict.class {
+        Class::Internal => connecting,
+        Class::Timeout => delivery == Delivery::NotSent,
+        _ => false,
+    }
+}
+
 /// For a while others are asked first for this method.
-fn shun(known: &mut super::Endpoint, method: MethodKey, now: Instant) {
+fn shun(known: &mut Endpoint, method: MethodKey, now: Instant) {
     if let Some(until) = now.checked_add(SHUNNED) {
         known.shun(method, until, now);
     }
 }
 
 /// A good answer shows what the endpoint keeps and takes.
-fn accept(known: &mut super::Endpoint, need: &Need, now: Instant) {
+fn accept(known: &mut Endpoint, need: &Need, now: Instant) {
     if let (Some(kind), Some(height)) = (need.kind, need.lowest) {
         known.learned.on_kept(kind, height);
     }
@@ -302,7 +341,7 @@ fn accept(known: &mut super::Endpoint, need: &Need, now: Instant) {
 
 /// What a refusal says about what the endpoint has: no strike, and it is remembered.
 fn teach(
-    known: &mut super::Endpoint,
+    known: &mut Endpoint,
     ticket: &Ticket,
     verdict: &Verdict,
     head: Option<u64>,

@@ -1,8 +1,11 @@
 //! Everything known of an endpoint, to be shown (R-25, P-28).
 
 use super::{Counters, Identity, Router};
-use crate::{EndpointId, Now, breaker::CircuitView, call::Plan, learn::Size, method::Descriptor};
-use std::time::Duration;
+use crate::{
+    EndpointId, Now, breaker::CircuitView, bucket::{Account, AccountView}, call::Plan, learn::Size,
+    method::Descriptor,
+};
+use std::{sync::Arc, time::Duration};
 
 /// What is known of one endpoint at one moment. Names nothing that is secret.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +24,8 @@ pub struct EndpointView {
     pub in_flight: u32,
     /// Whole tokens left; `None`: no limit.
     pub tokens: Option<u64>,
+    /// The budget that its requests spend.
+    pub account: AccountView,
     /// Its head while that is fresh.
     pub head: Option<u64>,
     /// Blocks by which it lags past what is allowed; `None`: not at all, or unknown.
@@ -50,6 +55,7 @@ impl Router {
             };
             let known = &mut self.endpoints[endpoint.index()];
             let global = known.books.global();
+            let account = known.profile.account.view(now);
             EndpointView {
                 endpoint,
                 tier: known.profile.tier,
@@ -57,7 +63,8 @@ impl Router {
                 identity: known.check.identity(),
                 circuit: known.circuit.view(now.mono),
                 in_flight: known.in_flight.count(now.mono),
-                tokens: known.profile.account.tokens(now),
+                tokens: account.tokens,
+                account,
                 head,
                 excess_lag,
                 latency_ms: global.latency_ms(),
@@ -68,6 +75,13 @@ impl Router {
             }
         });
         views.collect()
+    }
+
+    /// The budget that an endpoint's requests spend.
+    #[must_use]
+    pub fn account(&self, endpoint: EndpointId) -> Option<&Arc<Account>> {
+        let known = self.endpoints.get(endpoint.index())?;
+        Some(&known.profile.account)
     }
 
     /// A plan to ask [`Router::explain`] about: a call of this method now.

@@ -12,10 +12,9 @@ use super::{
 };
 use crate::{
     EndpointId, Now,
-    breaker::{MethodKey, Stand},
+    breaker::Stand,
     heads::Holds,
     identity::Identity,
-    method::Lane,
 };
 use smallvec::SmallVec;
 use std::time::{Duration, Instant};
@@ -232,28 +231,6 @@ impl Router {
         let wait = standing.iter().filter(spent).map(|e| e.wait).min()?;
         let at = now.mono.checked_add(wait)?;
         (wait <= left && at < query.plan.deadline).then_some(at)
-    }
-
-    /// Its head is to be read before it is asked: it is above the lowest tier, where the timer reads
-    /// none until the tier is in use.
-    pub(super) fn wants_head(&self, endpoint: EndpointId, now: Now) -> bool {
-        let (Some(heads), Some(_)) = (&self.heads, self.settings.probe) else {
-            return false;
-        };
-        let known = self.endpoint(endpoint);
-        known.profile.tier > self.lowest_tier
-            && heads.head(endpoint, now.mono).is_none()
-            && known.profile.methods.allows("eth_blockNumber")
-            && match known
-                .circuit
-                .stand(Lane::Light, MethodKey::of("eth_blockNumber"), now.mono)
-            {
-                Stand::Closed { .. } | Stand::HalfOpen => true,
-                Stand::Trial
-                | Stand::Open { .. }
-                | Stand::MethodOff { .. }
-                | Stand::Excluded { .. } => false,
-            }
     }
 
     /// What time alone changes, before a look around: calls under way that ran out of their time

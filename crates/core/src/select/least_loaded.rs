@@ -28,6 +28,13 @@ impl LeastLoaded {
         }
     }
 
+    /// The endpoints are others now; `from` says for each of them which one it was before.
+    pub(super) fn replace(&mut self, from: &[Option<EndpointId>], explore_every: u32) {
+        self.explore_every = explore_every;
+        let chosen = |before: &Option<EndpointId>| before.map_or(0, |id| self.last_choice(id));
+        self.chosen = from.iter().map(chosen).collect();
+    }
+
     /// For the first attempt of an operation that may be repeated: a free endpoint that was never
     /// measured, else, each time the turn has come, one to explore, else the winner.
     pub(super) fn primary(&mut self, candidates: &[Candidate], cursor: Cursor) -> Option<usize> {

@@ -7,7 +7,7 @@ use super::{
     least_loaded::{self, LeastLoaded},
     weighted_sum::Ranges,
 };
-use crate::rng::Rng;
+use crate::{EndpointId, rng::Rng};
 use smallvec::SmallVec;
 
 /// Numbers of the choice.
@@ -65,6 +65,12 @@ impl Selector {
             cursor: Cursor::default(),
             least_loaded: LeastLoaded::new(endpoints, settings.explore_every),
         }
+    }
+
+    /// The endpoints are others now; `from` says for each of them which one it was before.
+    pub fn replace(&mut self, from: &[Option<EndpointId>], settings: SelectSettings) {
+        self.cursor = Cursor::default();
+        self.least_loaded.replace(from, settings.explore_every);
     }
 
     /// Whom the first attempt of a call goes to; none without a candidate.

@@ -38,6 +38,11 @@ impl Books {
         }
     }
 
+    /// Other numbers from now on; what was measured stays.
+    pub const fn set_settings(&mut self, settings: BookSettings) {
+        self.settings = settings;
+    }
+
     /// A healthy answer after `ms` milliseconds, terminal errors such as reverts included.
     pub fn record_success(&mut self, method: MethodId, ms: f64) {
         self.record(method, |book, settings| book.success(ms, settings));

@@ -31,6 +31,11 @@ fn every_refusal_has_the_status_and_code_of_the_error_table() {
     };
     let deadline = Error::DeadlineExceeded { attempts: vec![] };
     let failed = all_failed(&[]);
+    let above = all_failed(&[Class::Behind, Class::Behind]);
+    let spent = Error::BudgetExhausted {
+        endpoints: vec!["a".into()],
+        wait: Duration::from_millis(2500),
+    };
     let rows: &[(Refusal<'_>, u16, i32, &str, Option<&str>)] = &[
         (
             Refusal::Fault(FaultKind::Parse),
@@ -175,7 +180,7 @@ fn every_refusal_has_the_status_and_code_of_the_error_table() {
             Refusal::Upstream(Cow::Borrowed(&no_endpoint)),
             200,
             -32011,
-            "no upstream serves this method",
+            "no upstream can serve this call",
             Some("none_eligible"),
         ),
         (
@@ -186,13 +191,19 @@ fn every_refusal_has_the_status_and_code_of_the_error_table() {
             Some("chain_mismatch"),
         ),
         (
-            Refusal::Budget,
+            Refusal::Upstream(Cow::Borrowed(&spent)),
             200,
             -32011,
-            "all upstreams failed: retry budget exhausted",
+            "the budgets of all upstreams are spent",
             Some("budget"),
         ),
-        (Refusal::AboveHead, 200, -32000, "header not found", None),
+        (
+            Refusal::Upstream(Cow::Borrowed(&above)),
+            200,
+            -32000,
+            "header not found",
+            None,
+        ),
         (
             Refusal::Upstream(Cow::Borrowed(&deadline)),
             200,
@@ -272,6 +283,35 @@ fn a_limit_says_when_to_come_back_zero_padded_and_in_milliseconds() {
         let value: serde_json::Value = serde_json::from_slice(&out).unwrap();
         assert_eq!(value["error"]["data"]["retryAfterMs"], wait);
     }
+}
+
+// the status is 200, so the wait is in the body alone.
+#[test]
+fn a_spent_budget_says_how_long_it_would_have_taken() {
+    let spent = Error::BudgetExhausted {
+        endpoints: vec!["a".into()],
+        wait: Duration::from_millis(2500),
+    };
+    let wire = upstream(&spent);
+    assert_eq!(wire.retry_after_header(), None);
+    let mut out = Vec::new();
+    wire.write(&mut out, Id::NULL);
+    let value: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    assert_eq!(value["error"]["data"]["retryAfterMs"], 2500);
+    assert!(!String::from_utf8(out).unwrap().contains("\"a\""));
+}
+
+// One that is not below the block makes it another failure.
+#[test]
+fn only_when_all_are_below_the_block_it_is_not_found() {
+    for classes in [&[Class::Behind, Class::Timeout][..], &[Class::Syncing], &[]] {
+        assert_ne!(upstream(&all_failed(classes)).code, -32000, "{classes:?}");
+    }
+    let attempts = match all_failed(&[Class::Behind]) {
+        Error::AllEndpointsFailed { attempts } => attempts,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(upstream(&Error::DeadlineExceeded { attempts }).code, -32000);
 }
 
 //

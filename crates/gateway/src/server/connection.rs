@@ -74,7 +74,7 @@ pub(crate) async fn run(builder: http1::Builder, stream: TcpStream, place: Permi
     let mut connection = pin!(builder.serve_connection(socket, service));
     let mut ending = pin!(shared.shutdown.wait_for(Phase::Ending));
     let tick = (shared.server.header_timeout / 2).max(Duration::from_millis(1));
-    let idle = IDLE.max(shared.server.deadline.saturating_mul(2));
+    let idle = IDLE.max(shared.longest_deadline().saturating_mul(2));
     let mut watchdog = Watchdog {
         signs: &signs,
         seen: Seen::default(),

@@ -312,14 +312,14 @@ async fn call(
         shared: &peer.shared,
         chain: &shared.chains[grant.chain],
         key: grant.key.map(|(_, key)| key),
-        deadline: deadline(&parts.headers, limits.deadline),
+        patience: patience(&parts.headers),
     };
     let forget = |call: &Call<'_>| {
         detached::notification(
             &peer.shared,
             grant.chain,
             grant.key.map(|(at, _)| at),
-            caller.deadline,
+            caller.patience,
             call,
         );
     };
@@ -418,12 +418,9 @@ fn refused_type(headers: &HeaderMap) -> Option<&'static str> {
     }
 }
 
-/// The deadline that a caller asks for, never above our own.
-fn deadline(headers: &HeaderMap, own: Duration) -> Duration {
-    headers
-        .get(REQUEST_TIMEOUT)
-        .and_then(|value| duration(value.to_str().ok()?.trim()))
-        .map_or(own, |asked| asked.min(own))
+/// How long a caller wants to wait at most.
+fn patience(headers: &HeaderMap) -> Option<Duration> {
+    duration(headers.get(REQUEST_TIMEOUT)?.to_str().ok()?.trim())
 }
 
 /// `300ms`, `5s`, `1m`, or bare milliseconds; at least one millisecond.
@@ -447,12 +444,12 @@ fn duration(text: &str) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use super::{deadline, duration, visible};
+    use super::{duration, patience, visible};
     use http::{HeaderMap, HeaderValue};
     use std::time::Duration;
 
     #[test]
-    fn a_callers_deadline_is_a_duration_or_bare_milliseconds_and_never_above_ours() {
+    fn a_callers_deadline_is_a_duration_or_bare_milliseconds() {
         let ms = |n| Some(Duration::from_millis(n));
         for (text, expected) in [
             ("300ms", ms(300)),
@@ -473,16 +470,13 @@ mod tests {
         ] {
             assert_eq!(duration(text), expected, "{text}");
         }
-        let own = Duration::from_secs(9);
         let of = |text: &'static str| {
-            deadline(
-                &HeaderMap::from_iter([(super::REQUEST_TIMEOUT, HeaderValue::from_static(text))]),
-                own,
-            )
+            let value = HeaderValue::from_static(text);
+            patience(&HeaderMap::from_iter([(super::REQUEST_TIMEOUT, value)]))
         };
-        assert_eq!(of("300ms"), Duration::from_millis(300));
-        assert_eq!(of("60s"), own);
-        assert_eq!(of("nonsense"), own);
+        assert_eq!(of(" 300ms"), ms(300));
+        assert_eq!(of("nonsense"), None);
+        assert_eq!(patience(&HeaderMap::new()), None);
     }
 
     // hardening A11

@@ -53,6 +53,7 @@ async fn the_nodes_error_is_passed_on_untouched_with_200() {
 #[tokio::test]
 async fn params_are_forwarded_byte_for_byte() {
     let site = Site::new().await;
+    site.node.on("eth_call").always(Answer::result("\"0x\""));
     for params in [
         r#"[ {"to":"0xAA", "data":"0x"} , "latest" ]"#,
         r#"["\u0061", 1e5, -0, null]"#,

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use super::cue::Cue;
+
 /// What a node does with one request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Exchange {
@@ -14,6 +16,8 @@ pub struct Exchange {
     pub delay: Duration,
     /// The answer or the fault.
     pub carriage: Carriage,
+    /// The fault behind it; what a node with a wrong view answers has none.
+    pub cue: Option<Cue>,
 }
 
 /// An answer or its absence.
@@ -180,6 +184,7 @@ mod tests {
         Exchange {
             delay: MS,
             carriage,
+            cue: None,
         }
         .seen()
     }

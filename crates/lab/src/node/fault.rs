@@ -12,6 +12,8 @@ pub struct Fault {
     pub from: Duration,
     /// Moment after the last; `None` lasts for ever.
     pub until: Option<Duration>,
+    /// Time from one beginning to the next, for a fault that comes back; longer than it lasts.
+    pub every: Option<Duration>,
     /// Share of requests it strikes, from 0 to 1. Faults of sight strike all.
     pub share: f64,
     /// Methods it strikes, `*` at the end matching any rest; empty strikes all.
@@ -24,7 +26,48 @@ impl Fault {
     /// Whether it is in force at a moment.
     #[must_use]
     pub fn active(&self, at: Duration) -> bool {
-        self.from <= at && self.until.is_none_or(|until| at < until)
+        self.began(at).is_some()
+    }
+
+    /// When the turn began that is in force at a moment; `None` when none is.
+    #[must_use]
+    pub fn began(&self, at: Duration) -> Option<Duration> {
+        let begin = self.turn(at)?;
+        let past = at.saturating_sub(begin);
+        self.length()
+            .is_none_or(|length| past < length)
+            .then_some(begin)
+    }
+
+    /// The next moment after `at` at which it begins or ends.
+    #[must_use]
+    pub fn next_change(&self, at: Duration) -> Option<Duration> {
+        let Some(begin) = self.turn(at) else {
+            return Some(self.from);
+        };
+        let end = self.length().map(|length| begin.saturating_add(length));
+        let next = self.every.map(|every| begin.saturating_add(every));
+        [end, next]
+            .into_iter()
+            .flatten()
+            .filter(|change| *change > at)
+            .min()
+    }
+
+    /// Beginning of the last turn that began by then.
+    fn turn(&self, at: Duration) -> Option<Duration> {
+        let past = at.checked_sub(self.from)?;
+        let Some(every) = self.every.filter(|every| !every.is_zero()) else {
+            return Some(self.from);
+        };
+        // Scenario times are far below the 584 years that fit.
+        let into = past.as_nanos() % every.as_nanos();
+        let into = Duration::from_nanos(u64::try_from(into).unwrap_or(u64::MAX));
+        Some(at.saturating_sub(into))
+    }
+
+    fn length(&self) -> Option<Duration> {
+        self.until.map(|until| until.saturating_sub(self.from))
     }
 
     /// Whether it strikes a method.
@@ -36,12 +79,14 @@ impl Fault {
     /// How far its time has run, from 0 to 1; 1 when it has no end.
     #[must_use]
     pub fn progress(&self, at: Duration) -> f64 {
-        let Some(until) = self.until else { return 1.0 };
-        let length = until.saturating_sub(self.from).as_secs_f64();
-        if length <= 0.0 {
+        let (Some(length), Some(begin)) = (self.length(), self.turn(at)) else {
+            return 1.0;
+        };
+        if length.is_zero() {
             return 1.0;
         }
-        (at.saturating_sub(self.from).as_secs_f64() / length).clamp(0.0, 1.0)
+        let past = at.saturating_sub(begin).as_secs_f64();
+        (past / length.as_secs_f64()).clamp(0.0, 1.0)
     }
 }
 
@@ -220,6 +265,7 @@ mod tests {
         let fault = Fault {
             from: S,
             until: Some(S * 3),
+            every: None,
             share: 1.0,
             methods: vec!["trace_*".into(), "eth_call".into()],
             what: What::Carries(Carries::Hang),
@@ -229,5 +275,27 @@ mod tests {
         assert!(fault.covers("trace_block") && fault.covers("eth_call"));
         assert!(!fault.covers("eth_callMany"));
         assert!(covers("*", "anything"));
+        assert_eq!(fault.next_change(S / 2), Some(S));
+        assert_eq!(fault.next_change(S), Some(S * 3));
+        assert_eq!(fault.next_change(S * 3), None);
+    }
+
+    // B-2
+    #[test]
+    fn comes_back_after_its_period() {
+        let fault = Fault {
+            from: S,
+            until: Some(S * 3),
+            every: Some(S * 5),
+            share: 1.0,
+            methods: Vec::new(),
+            what: What::Carries(Carries::Hang),
+        };
+        let active: Vec<u32> = (0..14).filter(|second| fault.active(S * *second)).collect();
+        assert_eq!(active, [1, 2, 6, 7, 11, 12]);
+        assert_eq!(fault.began(S * 7), Some(S * 6));
+        assert!((fault.progress(S * 7) - 0.5).abs() < 1e-9);
+        let changes = [0, 1, 3, 5, 6].map(|second| fault.next_change(S * second));
+        assert_eq!(changes, [1, 3, 6, 6, 8].map(|second| Some(S * second)));
     }
 }

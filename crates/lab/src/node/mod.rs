@@ -4,6 +4,7 @@
 //! after how long. It reads no clock and opens no socket, so the same node serves virtual time and
 //! real sockets, and equal requests at equal times get equal answers.
 
+mod cue;
 mod dialect;
 mod exchange;
 mod fault;
@@ -17,11 +18,13 @@ mod reply;
 mod rpc;
 mod sight;
 mod throttle;
+mod wording;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use cue::Cue;
 pub use dialect::{Dialect, Miss, RpcError};
 pub use exchange::{Carriage, Delivery, Ending, Exchange, Pace, Seen};
 pub use fault::{Carries, Fault, Says, Sees, What};
@@ -96,11 +99,7 @@ impl Node {
     pub fn next_turn(&self, now: Duration) -> Option<Duration> {
         let downs = self.profile.faults.iter();
         let downs = downs.filter(|fault| fault.what == What::Carries(Carries::Down));
-        downs
-            .flat_map(|fault| [Some(fault.from), fault.until])
-            .flatten()
-            .filter(|turn| *turn > now)
-            .min()
+        downs.filter_map(|fault| fault.next_change(now)).min()
     }
 
     /// Takes one request. `client` tells callers apart where a limit is per client.
@@ -111,6 +110,7 @@ impl Node {
         let mut delay = self.profile.latency.draw(&mut rng);
         let struck = self.struck(now, &calls, &mut rng);
         let mut shaping = Vec::new();
+        let mut cue = None;
         for (index, carries) in struck {
             match &carries {
                 Carries::Slow { add, ramp } => {
@@ -121,12 +121,14 @@ impl Node {
                         *add
                     };
                     delay = delay.saturating_add(add);
+                    cue = cue.or(Some(Cue::delaying(carries.kind())));
                 }
                 other => {
                     if let Some(instead) = self.instead(now, client, (index, other)) {
                         return Exchange {
                             delay: reply_delay(&instead, delay),
                             carriage: instead,
+                            cue: Some(Cue::spoiling(other.kind())),
                         };
                     }
                     shaping.push(carries);
@@ -142,10 +144,14 @@ impl Node {
             delay = delay.max(block.saturating_sub(now));
         }
         let mut rng = Rng::at(self.chain.spec().seed, &[self.index, self.requests, 1]);
-        let carriage = self.answer(now, (batch, &calls), &mut rng);
+        let (carriage, said) = self.answer(now, (batch, &calls), &mut rng);
+        let cue = shaping.iter().fold(Cue::graver(cue, said), |cue, carries| {
+            Cue::graver(cue, Cue::carried(carries, &carriage))
+        });
         Exchange {
             delay,
             carriage: reply::shape(carriage, &shaping),
+            cue,
         }
     }
 
@@ -224,24 +230,29 @@ impl Node {
         now: Duration,
         (batch, calls): (bool, &[Call]),
         rng: &mut Rng,
-    ) -> Carriage {
+    ) -> (Carriage, Option<Cue>) {
         if calls.is_empty() {
             let error = reply::error_object(None, -32700, "parse error", None);
-            return Carriage::Answer(Delivery::json(error));
+            return (Carriage::Answer(Delivery::json(error)), None);
         }
         let (limit, too_large) = self.profile.dialect.batch_limit();
         if batch && calls.len() > limit {
             let error = reply::error_object(None, too_large.code, &too_large.message, None);
-            return Carriage::Answer(Delivery::json(error));
+            return (Carriage::Answer(Delivery::json(error)), None);
         }
-        let replies: Vec<Reply> = calls
-            .iter()
-            .map(|call| self.reply(now, call, rng))
-            .collect();
-        reply::join(batch, &replies)
+        let mut cue = None;
+        let mut replies = Vec::with_capacity(calls.len());
+        for call in calls {
+            let says = self.says(now, call, rng);
+            let said = says.as_ref().and_then(|says| Cue::said(says, batch));
+            cue = Cue::graver(cue, said);
+            replies.push(self.reply(now, (call, says), rng));
+        }
+        (reply::join(batch, &replies), cue)
     }
 
-    fn reply(&mut self, now: Duration, call: &Call, rng: &mut Rng) -> Reply {
+    /// The wrong answer to a call, where one is due.
+    fn says(&self, now: Duration, call: &Call, rng: &mut Rng) -> Option<Says> {
         let mut said = None;
         for fault in &self.profile.faults {
             let What::Says(says) = &fault.what else {
@@ -252,6 +263,15 @@ impl Node {
                 said = Some(says.clone());
             }
         }
+        said
+    }
+
+    fn reply(
+        &mut self,
+        now: Duration,
+        (call, says): (&Call, Option<Says>),
+        rng: &mut Rng,
+    ) -> Reply {
         let missing = self.profile.faults.iter().any(|fault| {
             fault.what == What::Sees(Sees::NoMethod)
                 && fault.active(now)
@@ -265,7 +285,7 @@ impl Node {
             (self.index, rng),
         );
         let params = params(call);
-        reply::make(call, said, || {
+        reply::make(call, says, || {
             if missing {
                 return Err(sight.dialect.no_method(&call.method));
             }

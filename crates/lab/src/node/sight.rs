@@ -57,9 +57,12 @@ impl<'a> Sight<'a> {
             salt,
             late: Duration::ZERO,
         };
-        for fault in faults.iter().filter(|fault| fault.active(now)) {
+        for fault in faults {
+            let Some(began) = fault.began(now) else {
+                continue;
+            };
             match &fault.what {
-                What::Sees(sees) => sight.suffer(sees, fault.from, rng),
+                What::Sees(sees) => sight.suffer(sees, began, rng),
                 What::Says(_) | What::Carries(_) => {}
             }
         }

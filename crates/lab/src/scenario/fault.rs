@@ -26,6 +26,18 @@ pub(super) fn check(mut raw: RawFault) -> Result<Checked, String> {
     if until.is_some_and(|until| until <= from) {
         return Err("`until` must be later than `from`".to_owned());
     }
+    let every = raw.every.map(|Span(every)| every);
+    if let Some(every) = every {
+        let Some(until) = until else {
+            return Err("a fault with `every` needs `until`: it must end to come back".to_owned());
+        };
+        if every <= until.saturating_sub(from) {
+            return Err("`every` must be longer than the time from `from` to `until`".to_owned());
+        }
+        if kind == Kind::Strayed {
+            return Err("a node strays once: drop `every`".to_owned());
+        }
+    }
     let share = raw.share.map_or(1.0, |share| share.0);
     let stray = match kind {
         Kind::Strayed => Some(Fork {
@@ -51,6 +63,7 @@ pub(super) fn check(mut raw: RawFault) -> Result<Checked, String> {
     let fault = Fault {
         from,
         until,
+        every,
         share: if sees { 1.0 } else { share },
         methods: raw.methods,
         what,

@@ -20,6 +20,9 @@ use crate::chain::{ACCOUNTS, Chain, ChainSpec, Fork, Reach};
 use crate::node::{Dialect, Latency, Node, Profile, Sees, What};
 use raw::{RawChain, RawLatency, RawLoad, RawNode, RawScenario};
 
+/// The scenario of `highwater demo`, as its file.
+pub const DEMO: &str = include_str!("../../scenarios/demo.toml");
+
 /// Blocks before the start of a scenario that does not name its first block.
 const KEPT: u64 = 1_024;
 /// Most blocks before the start.

@@ -160,6 +160,7 @@ pub(super) struct RawFault {
     pub(super) kind: Spanned<Kind>,
     pub(super) from: Option<Span>,
     pub(super) until: Option<Span>,
+    pub(super) every: Option<Span>,
     pub(super) share: Option<Share>,
     #[serde(default)]
     pub(super) methods: Vec<String>,

@@ -1,8 +1,8 @@
 use std::time::Duration;
 
-use super::{Ask, Scenario};
+use super::{Ask, DEMO, Scenario};
 use crate::chain::Reach;
-use crate::node::{Carries, Dialect, Fault, Latency, Says, Sees, What};
+use crate::node::{Carries, Dialect, Fault, Latency, Profile, Says, Sees, What};
 
 const HEAD: &str = "name = \"t\"\nduration = \"10s\"\n";
 const MS: Duration = Duration::from_millis(1);
@@ -27,11 +27,29 @@ fn the_shipped_scenarios_are_valid() {
         include_str!("../../scenarios/two-providers.toml"),
         include_str!("../../scenarios/reorg.toml"),
         include_str!("../../scenarios/rough-day.toml"),
+        DEMO,
     ] {
         let scenario = Scenario::parse(text, None).unwrap();
         let (chain, nodes) = scenario.build();
         assert_eq!(nodes.len(), scenario.nodes.len());
         assert_eq!(chain.spec(), &scenario.chain);
+    }
+}
+
+// B-1
+#[test]
+fn the_demo_has_faults_that_come_back_and_a_node_without_any() {
+    let demo = Scenario::parse(DEMO, None).unwrap();
+    let faults = |(profile, _): &(Profile, _)| profile.faults.len();
+    assert_eq!(
+        demo.nodes.iter().filter(|node| faults(node) == 0).count(),
+        1
+    );
+    for fault in demo.nodes.iter().flat_map(|(profile, _)| &profile.faults) {
+        // However long the demo runs, it does not run out of faults.
+        assert_eq!(fault.until.is_some(), fault.every.is_some(), "{fault}");
+        // What a closed port refuses reaches no node, so no node could tell of it.
+        assert_ne!(fault.what, What::Carries(Carries::Down));
     }
 }
 
@@ -257,8 +275,10 @@ fn every_kind_of_bad_carriage_can_be_written() {
         limit,
     );
     carries("kind='quota'\nrequests=5", Carries::Quota(5));
-    let when = fault("kind='hang'\nfrom='1s'\nuntil='2s'\nshare=0.5\nmethods=['eth_call']");
+    let when =
+        fault("kind='hang'\nfrom='1s'\nuntil='2s'\nevery='4s'\nshare=0.5\nmethods=['eth_call']");
     assert!(when.active(MS * 1_500) && !when.active(MS * 2_000));
+    assert!(when.active(MS * 5_500) && !when.active(MS * 6_000));
     assert!(when.covers("eth_call") && !when.covers("eth_chainId"));
     assert!((when.share - 0.5).abs() < 1e-9);
 }
@@ -291,6 +311,18 @@ fn errors_name_the_line_and_what_to_do() {
         (
             "kind = \"hang\"\nfrom = \"2s\"\nuntil = \"1s\"",
             "`until` must be later",
+        ),
+        (
+            "kind = \"hang\"\nevery = \"2s\"",
+            "a fault with `every` needs `until`",
+        ),
+        (
+            "kind = \"hang\"\nuntil = \"2s\"\nevery = \"2s\"",
+            "`every` must be longer than",
+        ),
+        (
+            "kind = \"strayed\"\ndepth = 1\nuntil = \"1s\"\nevery = \"2s\"",
+            "drop `every`",
         ),
         ("kind = \"lag\"\nblocks = 1\nshare = 0.5", "drop `share`"),
         (

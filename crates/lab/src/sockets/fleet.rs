@@ -8,14 +8,15 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 
 use super::carriage;
-use super::tally::Tally;
+use super::tally::{Fate, Tally};
 use super::wire::{Connection, HttpRequest, Played, Step};
 use crate::call::parse_calls;
 use crate::chain::{Chain, View};
@@ -57,7 +58,7 @@ impl Member {
     /// What became of its answers so far.
     #[must_use]
     pub fn tally(&self) -> Tally {
-        *self.shared.tally.lock()
+        self.shared.tally.lock().clone()
     }
 
     /// Waits until its port is open, or closed.
@@ -75,8 +76,27 @@ struct Shared {
     node: Mutex<Node>,
     index: usize,
     tally: Mutex<Tally>,
+    told: Option<mpsc::UnboundedSender<Dealt>>,
     history: Option<Arc<Mutex<History>>>,
     started: Instant,
+}
+
+/// A request that a node has dealt with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dealt {
+    /// The node's place in the scenario.
+    pub node: usize,
+    /// The body of the request.
+    pub body: Bytes,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// What is kept or told of requests.
+#[derive(Default)]
+struct Log {
+    history: Option<Arc<Mutex<History>>>,
+    told: Option<mpsc::UnboundedSender<Dealt>>,
 }
 
 /// Running nodes. Dropping it stops them.
@@ -95,9 +115,27 @@ pub struct Fleet {
 ///
 /// # Errors
 ///
-/// When an address cannot be bound.
+/// When an address cannot be bound; the text names it.
 pub async fn serve(scenario: &Scenario, listen: SocketAddr) -> io::Result<Fleet> {
-    start(scenario, listen, None).await
+    start(scenario, listen, Log::default()).await
+}
+
+/// [`serve`], and tells of every request once it is dealt with. The channel ends after
+/// [`Fleet::stop`]; until then it grows unless it is read.
+///
+/// # Errors
+///
+/// When an address cannot be bound; the text names it.
+pub async fn serve_told(
+    scenario: &Scenario,
+    listen: SocketAddr,
+) -> io::Result<(Fleet, mpsc::UnboundedReceiver<Dealt>)> {
+    let (told, dealt) = mpsc::unbounded_channel();
+    let log = Log {
+        told: Some(told),
+        ..Log::default()
+    };
+    Ok((start(scenario, listen, log).await?, dealt))
 }
 
 /// [`serve`], and keeps what nodes received and served, for the checker. It grows with every
@@ -105,31 +143,32 @@ pub async fn serve(scenario: &Scenario, listen: SocketAddr) -> io::Result<Fleet>
 ///
 /// # Errors
 ///
-/// When an address cannot be bound.
+/// When an address cannot be bound; the text names it.
 pub async fn serve_recorded(scenario: &Scenario, listen: SocketAddr) -> io::Result<Fleet> {
-    let history = Arc::new(Mutex::new(History::new()));
-    start(scenario, listen, Some(history)).await
+    let log = Log {
+        history: Some(Arc::new(Mutex::new(History::new()))),
+        ..Log::default()
+    };
+    start(scenario, listen, log).await
 }
 
-async fn start(
-    scenario: &Scenario,
-    listen: SocketAddr,
-    history: Option<Arc<Mutex<History>>>,
-) -> io::Result<Fleet> {
+async fn start(scenario: &Scenario, listen: SocketAddr, log: Log) -> io::Result<Fleet> {
     let (chain, nodes) = scenario.build();
     // The blocks that exist at the start are built before anyone measures an answer.
     let view = View::healthy(Duration::ZERO);
     let _ = chain.block(&view, chain.head(&view));
     let mut listeners = Vec::with_capacity(nodes.len());
     for index in 0..nodes.len() {
-        listeners.push(TcpListener::bind(address(listen, index)?).await?);
+        let address = address(listen, index)?;
+        let listener = TcpListener::bind(address).await;
+        listeners.push(listener.map_err(|error| at(address, &error))?);
     }
     let started = Instant::now();
     let stop = watch::Sender::new(false);
     let mut fleet = Fleet {
         chain,
         members: Vec::new(),
-        history,
+        history: log.history,
         started,
         stop,
         tasks: Vec::new(),
@@ -141,6 +180,7 @@ async fn start(
             node: Mutex::new(node),
             index,
             tally: Mutex::new(Tally::default()),
+            told: log.told.clone(),
             history: fleet.history.clone(),
             started,
         });
@@ -176,6 +216,11 @@ fn address(listen: SocketAddr, index: usize) -> io::Result<SocketAddr> {
     Ok(addr)
 }
 
+/// The same kind of error, saying where.
+fn at(address: SocketAddr, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{address}: {error}"))
+}
+
 impl Fleet {
     /// The nodes, in the order of the scenario.
     #[must_use]
@@ -202,13 +247,15 @@ impl Fleet {
         history.map_or_else(History::new, |history| history.lock().clone())
     }
 
-    /// Closes every port and connection, and waits until they are closed.
-    pub async fn stop(mut self) {
+    /// Closes every port and connection, and waits until they are closed. Returns the final counts,
+    /// in the order of the scenario; requests under way are among them, as cut off by the client.
+    pub async fn stop(mut self) -> Vec<Tally> {
         self.stop.send_replace(true);
         for task in self.tasks.drain(..) {
             // A task that panicked has closed its port too.
             let _ = task.await;
         }
+        self.members.iter().map(Member::tally).collect()
     }
 }
 
@@ -286,13 +333,40 @@ async fn until(started: Instant, change: Option<Duration>) {
 
 async fn converse(mut connection: Connection, shared: Arc<Shared>) {
     while let Ok(Some(request)) = connection.read_request().await {
-        let exchange = shared.ask(&request);
-        let steps = carriage::steps(&exchange);
-        let played = connection.play(&steps).await;
-        shared.tally.lock().count(&exchange, played);
-        shared.record_served(&request, &exchange, &steps);
-        if played != Played::Kept {
+        let mut open = Open {
+            exchange: shared.ask(&request),
+            request,
+            shared: &shared,
+            played: Played::Abandoned,
+        };
+        let steps = carriage::steps(&open.exchange);
+        open.played = connection.play(&steps).await;
+        shared.record_served(&open.request, &open.exchange, &steps);
+        if open.played != Played::Kept {
             return;
+        }
+    }
+}
+
+/// A request under way. It is counted when it is over, and also when the fleet stops before.
+struct Open<'a> {
+    shared: &'a Shared,
+    request: HttpRequest,
+    exchange: Exchange,
+    played: Played,
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        let fate = Fate::of(&self.exchange, self.played);
+        self.shared.tally.lock().count(fate);
+        if let Some(told) = &self.shared.told {
+            // Nobody may be listening any more.
+            let _ = told.send(Dealt {
+                node: self.shared.index,
+                body: self.request.body.clone(),
+                fate,
+            });
         }
     }
 }
@@ -308,6 +382,7 @@ impl Shared {
             return Exchange {
                 delay: Duration::ZERO,
                 carriage: Carriage::Answer(refusal),
+                cue: None,
             };
         }
         let now = self.started.elapsed();

@@ -37,16 +37,20 @@
 //! | `travel` | how a body is framed, coded, held, cut and ended |
 //! | `fleet` | the nodes of a scenario, their ports and their lives |
 //! | `carriage` | an answer of a simulated node as steps on a socket |
-//! | `tally` | what became of a node's answers |
+//! | `tally` | what became of a node's requests |
+//! | `load`, `caller`, `question` | clients that ask one address, steadily, and know the right answers |
 //! | `gate` | waits that a test controls |
 //! | `record` | what the node saw |
 //! | `rules` | which rule answers which call |
 //! | `wire` | bytes in, bytes out |
 
 mod answer;
+mod caller;
 mod carriage;
 mod fleet;
 mod gate;
+mod load;
+mod question;
 mod record;
 mod rules;
 mod script;
@@ -57,10 +61,12 @@ mod wire;
 
 pub use crate::call::Call;
 pub use answer::{Answer, ReplyId};
-pub use fleet::{Fleet, Member, serve, serve_recorded};
+pub use fleet::{Dealt, Fleet, Member, serve, serve_recorded, serve_told};
 pub use gate::Gate;
+pub use load::{Sample, load};
+pub use question::Question;
 pub use record::{Received, Record};
 pub use script::ConnectionFault;
 pub use scripted::{On, ScriptedNode};
-pub use tally::Tally;
+pub use tally::{Fate, Tally};
 pub use wire::HttpRequest;

@@ -42,6 +42,16 @@ impl HttpRequest {
     }
 }
 
+/// One HTTP answer, as far as a caller needs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct HttpAnswer {
+    pub(super) status: u16,
+    /// The body, transfer coding removed.
+    pub(super) body: Bytes,
+    /// Whether the connection can carry another request.
+    pub(super) kept: bool,
+}
+
 /// One thing done to the socket.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
@@ -119,6 +129,37 @@ impl Connection {
             Framing::Chunked => self.read_chunks().await?,
         };
         Ok(Some(request))
+    }
+
+    /// Writes bytes as they stand.
+    ///
+    /// # Errors
+    ///
+    /// I/O errors.
+    pub(super) async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.stream.write_all(bytes).await
+    }
+
+    /// Reads one answer.
+    ///
+    /// # Errors
+    ///
+    /// I/O errors, `UnexpectedEof` when the connection ends before the answer, and `InvalidData`
+    /// for bytes that are no HTTP/1.x answer of known length.
+    pub(super) async fn read_answer(&mut self) -> io::Result<HttpAnswer> {
+        let (mut answer, framing) = loop {
+            if let Some(head) = parse_answer_head(&mut self.ahead)? {
+                break head;
+            }
+            if !self.read_more().await? {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        };
+        answer.body = match framing {
+            Framing::Length(length) => self.read_exactly(length).await?,
+            Framing::Chunked => self.read_chunks().await?,
+        };
+        Ok(answer)
     }
 
     /// Plays an answer.
@@ -226,23 +267,8 @@ fn parse_head(ahead: &mut BytesMut) -> io::Result<Option<(HttpRequest, Framing)>
         Ok(httparse::Status::Partial) => return Ok(None),
         Err(_) => return Err(invalid("not an HTTP/1.x request")),
     };
-    let mut framing = Framing::Length(0);
-    let mut kept = Vec::with_capacity(parsed.headers.len());
-    for header in parsed.headers.iter() {
-        let name = header.name.to_ascii_lowercase();
-        let value = String::from_utf8_lossy(header.value).into_owned();
-        if name == "transfer-encoding" && value.eq_ignore_ascii_case("chunked") {
-            framing = Framing::Chunked;
-        } else if name == "content-length" && matches!(framing, Framing::Length(_)) {
-            framing = Framing::Length(
-                value
-                    .trim()
-                    .parse()
-                    .map_err(|_| invalid("bad content-length"))?,
-            );
-        }
-        kept.push((name, value));
-    }
+    let (kept, framing) = read_headers(parsed.headers)?;
+    let framing = framing.unwrap_or(Framing::Length(0));
     let request = HttpRequest {
         method: parsed.method.unwrap_or_default().to_owned(),
         target: parsed.path.unwrap_or_default().to_owned(),
@@ -251,6 +277,48 @@ fn parse_head(ahead: &mut BytesMut) -> io::Result<Option<(HttpRequest, Framing)>
     };
     ahead.advance(end);
     Ok(Some((request, framing)))
+}
+
+fn parse_answer_head(ahead: &mut BytesMut) -> io::Result<Option<(HttpAnswer, Framing)>> {
+    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
+    let mut parsed = httparse::Response::new(&mut headers);
+    let end = match parsed.parse(ahead) {
+        Ok(httparse::Status::Complete(end)) => end,
+        Ok(httparse::Status::Partial) => return Ok(None),
+        Err(_) => return Err(invalid("not an HTTP/1.x answer")),
+    };
+    let (headers, framing) = read_headers(parsed.headers)?;
+    let closes = |(name, value): &(String, String)| name == "connection" && value.contains("close");
+    let answer = HttpAnswer {
+        status: parsed.code.unwrap_or_default(),
+        body: Bytes::new(),
+        kept: !headers.iter().any(closes),
+    };
+    ahead.advance(end);
+    let framing = framing.ok_or_else(|| invalid("an answer of unknown length"))?;
+    Ok(Some((answer, framing)))
+}
+
+type Headers = Vec<(String, String)>;
+
+/// Headers with names in lower case, and how the body is framed if they say so.
+fn read_headers(headers: &[httparse::Header<'_>]) -> io::Result<(Headers, Option<Framing>)> {
+    let mut framing = None;
+    let mut kept = Vec::with_capacity(headers.len());
+    for header in headers {
+        let name = header.name.to_ascii_lowercase();
+        let value = String::from_utf8_lossy(header.value).into_owned();
+        if name == "transfer-encoding" && value.eq_ignore_ascii_case("chunked") {
+            framing = Some(Framing::Chunked);
+        } else if name == "content-length" && !matches!(framing, Some(Framing::Chunked)) {
+            let length = value.trim().parse();
+            framing = Some(Framing::Length(
+                length.map_err(|_| invalid("bad content-length"))?,
+            ));
+        }
+        kept.push((name, value));
+    }
+    Ok((kept, framing))
 }
 
 /// Resolves when the peer has closed or reset. Bytes of a next request do not count as leaving.

@@ -243,7 +243,7 @@ impl World<'_> {
 }
 
 /// Id and content of a reply.
-fn read_reply(body: &[u8]) -> (Option<String>, Got) {
+pub(crate) fn read_reply(body: &[u8]) -> (Option<String>, Got) {
     let members: Option<BTreeMap<String, &RawValue>> = serde_json::from_slice(body).ok();
     let Some(members) = members else {
         return (None, Got::Nothing("no JSON-RPC answer".to_owned()));

@@ -1,4 +1,4 @@
-//! The pool against scripted nodes on real sockets.
+//! The pool against scripted nodes on real sockets, and against endpoints in memory in paused time.
 
 #![expect(
     clippy::unwrap_used,
@@ -6,10 +6,18 @@
 )]
 
 mod bench;
+mod abandon;
 mod cancel;
 mod chain;
+mod events;
 mod failover;
+mod fake;
 mod http;
 mod limits;
+mod probes;
+mod race;
+mod reconnect;
+mod replace;
 mod secrets;
+mod snapshot;
 mod tls;

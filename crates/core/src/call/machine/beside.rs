@@ -10,6 +10,7 @@ impl Machine {
     pub(super) fn race(&mut self, router: &mut Router, now: Now) -> Option<Action> {
         let width = usize::from(router.settings().race);
         let may = width >= 2
+            && !self.plan.one_at_a_time
             && !self.is_shuffled(router)
             && self.plan.is_repeatable()
             && self.plan.method.race == Racing::Yes;
@@ -93,6 +94,7 @@ impl Machine {
     fn hedge_at(&self, router: &Router) -> Option<Instant> {
         let settings = router.settings().hedge?;
         let may = !self.hedged
+            && !self.plan.one_at_a_time
             && !self.is_shuffled(router)
             && self.checking.is_none()
             && self.plan.is_repeatable()

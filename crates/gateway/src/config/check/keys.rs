@@ -1,6 +1,6 @@
 //! API keys: names and hashes differ, chains exist.
 
-use super::{method_rules, unique_label};
+use super::{engine::strategy_of_key, methods, unique_label};
 use crate::config::{
     field::List,
     later, model,
@@ -72,15 +72,17 @@ fn settings(
             }
         }
     }
+    let strategy = strategy_of_key(&format!("keys[{index}]"), &key, pass);
     KeySettings {
         name: key.name.value().map(|name| name.0).unwrap_or_default(),
         hash: key.hash.value().map(|hash| hash.0.0).unwrap_or_default(),
-        methods: method_rules(key.methods),
+        methods: methods(&key.methods),
         origins: key
             .origins
             .elements()
             .map(|(origin, _)| origin.0.clone())
             .collect(),
         chains: allowed,
+        strategy,
     }
 }

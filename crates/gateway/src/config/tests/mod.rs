@@ -1,8 +1,10 @@
 //! Files through all three steps.
 
 mod bad;
+mod engine;
 mod good;
 mod layout;
+mod routing;
 mod secrets;
 
 use super::{Format, Overrides, Report, Settings};

@@ -217,6 +217,42 @@ fn a_lost_send_lands_all_the_same() {
 
 // B-2
 #[test]
+fn an_exchange_names_the_gravest_fault_it_suffers() {
+    let cue = |node: &mut Node, body: &[u8]| {
+        let cue = node.ask(S, "me", body).cue;
+        cue.map(|cue| (cue.kind, cue.spoils))
+    };
+    let single = body("eth_chainId", &json!([]));
+    let batch = [b"[", &single[..], b"]"].concat();
+    let alone = |fault: Carries| cue(&mut carries(fault), &single);
+    assert_eq!(cue(&mut honest(), &single), None);
+    assert_eq!(cue(&mut sees(Sees::Lag(5)), &single), None);
+    assert_eq!(alone(Carries::Gzip), None);
+    assert_eq!(alone(Carries::Hang), Some(("hang", true)));
+    assert_eq!(alone(Carries::Truncate(3)), Some(("truncate", true)));
+    assert_eq!(alone(Carries::Truncate(3_000)), None);
+    assert_eq!(alone(Carries::Huge(3_000)), Some(("huge", false)));
+    let slow = Carries::Slow {
+        add: S,
+        ramp: false,
+    };
+    assert_eq!(alone(slow.clone()), Some(("slow", false)));
+    let both = vec![
+        always(What::Carries(slow)),
+        always(What::Says(Says::WrongId)),
+    ];
+    let both = &mut node(Dialect::Geth, both);
+    assert_eq!(cue(both, &single), Some(("wrong-id", true)));
+    let twice = &mut says(Says::Twice);
+    assert_eq!(cue(twice, &single), None);
+    assert_eq!(cue(twice, &batch), Some(("twice", true)));
+    let quota = &mut carries(Carries::Quota(1));
+    let used = [cue(quota, &single), cue(quota, &single)];
+    assert_eq!(used, [None, Some(("quota", true))]);
+}
+
+// B-2
+#[test]
 fn strikes_its_share_of_requests_and_the_same_ones_each_run() {
     let fault = || Fault {
         share: 0.3,

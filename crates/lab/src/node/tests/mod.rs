@@ -57,6 +57,7 @@ fn always(what: What) -> Fault {
     Fault {
         from: Duration::ZERO,
         until: None,
+        every: None,
         share: 1.0,
         methods: Vec::new(),
         what,

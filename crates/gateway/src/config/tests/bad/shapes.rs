@@ -75,23 +75,23 @@ zzz = 1
         name: "options of a later version",
         format: Toml,
         text: "[chains.ethereum]
-strategy = 'adaptive'
+coalesce = true
 pin_latest = true
 [chains.ethereum.cache]
 enabled = true
 [[chains.ethereum.endpoints]]
 url = 'https://a.example'
-ws_url = 'wss://b'
-rps = 5
+price = 1
+private = true
 [redis]
 url = 'redis://x'
 ",
         findings: &[
-            "2:1 `strategy` in `chains.ethereum` is not available in this version yet: remove it",
+            "2:1 `coalesce` in `chains.ethereum` is not available in this version yet: remove it",
             "3:1 `pin_latest` in `chains.ethereum` is not available in this version yet: remove it",
             "4:18 `cache` in `chains.ethereum` is not available in this version yet: remove it",
-            "8:1 `ws_url` in `chains.ethereum.endpoints[0]` is not available in this version yet: remove it",
-            "9:1 `rps` in `chains.ethereum.endpoints[0]` is not available in this version yet: remove it",
+            "8:1 `price` in `chains.ethereum.endpoints[0]` is not available in this version yet: remove it",
+            "9:1 `private` in `chains.ethereum.endpoints[0]` is not available in this version yet: remove it",
             "10:2 `redis` is not available in this version yet: remove it",
         ],
     },
@@ -100,10 +100,10 @@ url = 'redis://x'
         format: Toml,
         text: "[[chains.ethereum.endpoints]]
 url = 'https://a.example'
-weigth = 3
+privat = true
 ",
         findings: &[
-            "3:1 unknown option `weigth` in `chains.ethereum.endpoints[0]`: `weight` is not available in this version yet: remove it",
+            "3:1 unknown option `privat` in `chains.ethereum.endpoints[0]`: `private` is not available in this version yet: remove it",
         ],
     },
     Bad {

@@ -1,9 +1,12 @@
-//! The admin listener (hardening C10): health details, for operators only.
+//! The admin listener (hardening C10): health details and explanations, for operators only.
 //!
-//! `GET /api/health`, `/healthz`, `/readyz`; everything else is 404. The listener is on loopback by
-//! default; anywhere else it refuses to start without a token. Where a token is set every path but
+//! `GET /api/health`, `/api/endpoints`, `/api/explain`, `/healthz`, `/readyz`; everything else is
+//! 404. The listener is on loopback by default; anywhere else it refuses to start without a token. Where a token is set every path but
 //! the two probes needs it as `Authorization: Bearer`, compared in constant time. The `Host` rule
 //! is the one of the RPC listener, and no web page may read anything here.
+
+mod explanation;
+mod standing;
 
 use crate::{
     config::{AdminSettings, ServerSettings},
@@ -13,7 +16,6 @@ use crate::{
     state::{Shared, host_rule},
 };
 use bytes::Bytes;
-use highwater_core::router::Identity;
 use http::{
     HeaderMap, HeaderValue, Method, Request, Response, StatusCode,
     header::{ALLOW, AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, HOST, ORIGIN, WWW_AUTHENTICATE},
@@ -22,6 +24,7 @@ use http_body_util::Full;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use serde::Serialize;
+use standing::{EndpointDetails, EndpointHealth, Standing};
 use sha2::{Digest, Sha256};
 use std::{convert::Infallible, net::IpAddr, sync::Arc, time::Duration};
 use subtle::ConstantTimeEq;
@@ -53,16 +56,26 @@ struct ChainHealth<'a> {
     name: &'a str,
     id: Option<u64>,
     ready: bool,
+    reference_head: Option<u64>,
     endpoints: Vec<EndpointHealth>,
 }
 
 #[derive(Serialize)]
-struct EndpointHealth {
-    label: String,
-    host: String,
-    chain_check: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    found_chain: Option<u64>,
+struct Endpoints<'a> {
+    chains: Vec<ChainEndpoints<'a>>,
+}
+
+#[derive(Serialize)]
+struct ChainEndpoints<'a> {
+    name: &'a str,
+    id: Option<u64>,
+    reference_head: Option<u64>,
+    endpoints: Vec<EndpointDetails>,
+}
+
+#[derive(Serialize)]
+struct Problem {
+    error: &'static str,
 }
 
 impl Admin {
@@ -126,21 +139,22 @@ impl Admin {
             return status(StatusCode::FORBIDDEN);
         }
         let path = request.uri().path();
-        let probe = match path {
-            "/healthz" => Some(health::live()),
-            "/readyz" => Some(health::ready(&self.shared)),
-            _ => None,
-        };
-        if probe.is_none() && !self.knows(headers) {
+        let is_probe = matches!(path, "/healthz" | "/readyz");
+        if !is_probe && !self.knows(headers) {
             let mut response = status(StatusCode::UNAUTHORIZED);
             response
                 .headers_mut()
                 .insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             return response;
         }
-        if probe.is_none() && path != "/api/health" {
-            return status(StatusCode::NOT_FOUND);
-        }
+        let body: &dyn Fn() -> Body = match path {
+            "/healthz" => &|| Body::text(health::live()),
+            "/readyz" => &|| Body::text(health::ready(&self.shared)),
+            "/api/health" => &|| self.health(),
+            "/api/endpoints" => &|| self.endpoints(),
+            "/api/explain" => &|| self.explain(request.uri().query().unwrap_or_default()),
+            _ => return status(StatusCode::NOT_FOUND),
+        };
         if request.method() != Method::GET && request.method() != Method::HEAD {
             let mut response = status(StatusCode::METHOD_NOT_ALLOWED);
             response
@@ -148,15 +162,12 @@ impl Admin {
                 .insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
             return response;
         }
-        let (code, kind, body) = match probe {
-            Some((code, body)) => (code, "text/plain", body),
-            None => (StatusCode::OK, "application/json", self.health()),
-        };
-        let mut response = Response::new(Full::new(body));
-        *response.status_mut() = code;
+        let body = body();
+        let mut response = Response::new(Full::new(body.bytes));
+        *response.status_mut() = body.code;
         response
             .headers_mut()
-            .insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+            .insert(CONTENT_TYPE, HeaderValue::from_static(body.kind));
         response
             .headers_mut()
             .insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -176,37 +187,18 @@ impl Admin {
         scheme.eq_ignore_ascii_case(b"bearer ") && bool::from(hash.ct_eq(&token))
     }
 
-    fn health(&self) -> Bytes {
+    fn health(&self) -> Body {
         let shared = &self.shared;
-        let chains: Vec<ChainHealth<'_>> = shared
-            .chains
-            .iter()
-            .map(|chain| {
-                let snapshot = chain.pool.snapshot();
-                ChainHealth {
-                    name: &chain.name,
-                    id: snapshot.chain.map(|id| id.0),
-                    ready: chain.is_ready(),
-                    endpoints: snapshot
-                        .endpoints
-                        .into_iter()
-                        .map(|endpoint| {
-                            let (chain_check, found_chain) = match endpoint.identity {
-                                Identity::Unchecked => ("unchecked", None),
-                                Identity::Verified => ("verified", None),
-                                Identity::Quarantined { found } => ("wrong_chain", Some(found.0)),
-                            };
-                            EndpointHealth {
-                                label: endpoint.label,
-                                host: endpoint.host,
-                                chain_check,
-                                found_chain,
-                            }
-                        })
-                        .collect(),
-                }
-            })
-            .collect();
+        let chains = shared.chains.iter().map(|chain| {
+            let standing = Standing::of(chain);
+            ChainHealth {
+                name: &chain.name,
+                id: chain.pool.chain_id().map(|id| id.0),
+                ready: chain.is_ready(),
+                reference_head: standing.reference,
+                endpoints: standing.health(),
+            }
+        });
         let status = if shared.shutdown.reached(Phase::Draining) {
             "draining"
         } else if shared.is_ready() {
@@ -214,12 +206,61 @@ impl Admin {
         } else {
             "not_ready"
         };
-        let health = Health {
+        Body::json(&Health {
             status,
             version: env!("CARGO_PKG_VERSION"),
-            chains,
-        };
-        serde_json::to_vec(&health).unwrap_or_default().into()
+            chains: chains.collect(),
+        })
+    }
+
+    fn endpoints(&self) -> Body {
+        let chains = self.shared.chains.iter().map(|chain| {
+            let standing = Standing::of(chain);
+            ChainEndpoints {
+                name: &chain.name,
+                id: chain.pool.chain_id().map(|id| id.0),
+                reference_head: standing.reference,
+                endpoints: standing.endpoints(),
+            }
+        });
+        Body::json(&Endpoints {
+            chains: chains.collect(),
+        })
+    }
+
+    fn explain(&self, query: &str) -> Body {
+        match explanation::explain(&self.shared, query) {
+            Ok(explanation) => Body::json(&explanation),
+            Err((code, error)) => Body {
+                code,
+                ..Body::json(&Problem { error })
+            },
+        }
+    }
+}
+
+/// What is answered.
+struct Body {
+    code: StatusCode,
+    kind: &'static str,
+    bytes: Bytes,
+}
+
+impl Body {
+    fn text((code, bytes): (StatusCode, Bytes)) -> Self {
+        Self {
+            code,
+            kind: "text/plain",
+            bytes,
+        }
+    }
+
+    fn json(value: &impl Serialize) -> Self {
+        Self {
+            code: StatusCode::OK,
+            kind: "application/json",
+            bytes: serde_json::to_vec(value).unwrap_or_default().into(),
+        }
     }
 }
 

@@ -5,14 +5,17 @@
 //! documentation is what the schema and the table say; defaults stand here as the text one would
 //! write, and are read by the same code as the file.
 
+pub(super) mod engine;
+
 use super::{
+    choice::{JitterName, Retries, StrategyName, Switch},
     field::{Field, List, Named},
     name::{
         Address, AddressOrOff, ChainName, ErrorClass, Hidden, HostName, KeyHash, Label, LogLevel,
-        MethodPattern, Origin, Period, Phrase, Size,
+        MethodPattern, Origin, Period, Phrase, Size, TimeOfDay,
     },
     settings::{LogFormat, Secret, WritePolicy},
-    unit::Count,
+    unit::{Count, Number},
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -129,13 +132,15 @@ pub(super) struct Server {
     pub(super) require_ready: Field<bool>,
     /// Methods allowed or denied for everybody.
     pub(super) methods: Field<Methods>,
+    /// Where this gateway is, to be compared with the region of endpoints: `eu-west`.
+    pub(super) region: Field<Label>,
 }
 
 /// Lists of method names; a `*` at the end stands for any rest, upper and lower case are the same.
 #[derive(Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Methods {
-    /// Methods allowed: under `server` in addition to those on by default, in a key the only ones.
+    /// Methods allowed: under `server` in addition to those on by default, elsewhere the only ones.
     #[schemars(extend("default" = []))]
     pub(super) allow: List<MethodPattern>,
     /// Methods denied; wins over `allow`.
@@ -167,6 +172,10 @@ pub(super) struct Chain {
     /// Longest time for one attempt at one endpoint, up to 1 h.
     #[schemars(extend("default" = default::TIMEOUT))]
     pub(super) timeout: Field<Period>,
+    /// Time for a whole call with all its attempts, up to 1 h; by default that of `server`.
+    pub(super) deadline: Field<Period>,
+    /// Longest time for one attempt to send a transaction, up to 1 h; by default 10 s, 30 s on Nitro chains.
+    pub(super) write_timeout: Field<Period>,
     /// What may happen to a raw transaction whose fate is open: `once` never sends it again.
     #[schemars(extend("default" = "once"))]
     pub(super) writes: Field<WritePolicy>,
@@ -176,7 +185,44 @@ pub(super) struct Chain {
     /// Largest answer of an endpoint after decompression, 1 KiB to 1 GiB.
     #[schemars(extend("default" = default::MAX_REPLY))]
     pub(super) max_reply: Field<Size>,
-    /// The endpoints in order of preference; at least one.
+    /// Who serves a call: see `docs/routing.md`.
+    #[schemars(extend("default" = "adaptive"))]
+    pub(super) strategy: Field<StrategyName>,
+    /// Under `weighted-sum`: how much each measure counts.
+    pub(super) weights: Field<engine::Weights>,
+    /// Under `least-loaded`: every so many first attempts one goes to whoever waited longest, 2 to 1000000.
+    #[schemars(extend("default" = 20))]
+    pub(super) explore_every: Field<Count>,
+    /// How many endpoints race for the first answer to a read, 0 to 16; 0 and 1 are off.
+    #[schemars(extend("default" = 0))]
+    pub(super) race: Field<Count>,
+    /// Copies of slow reads to a second endpoint: on, off, or the numbers of that.
+    #[schemars(extend("default" = false))]
+    pub(super) hedge: Field<Switch<engine::Hedge>>,
+    /// Attempts after the first, 0 to 1000, or `deadline`: rounds go on until the deadline.
+    #[schemars(extend("default" = "deadline"))]
+    pub(super) retry_count: Field<Retries>,
+    /// Share of a pause between rounds that is drawn: `half` is half of it to all, `full` nothing to all.
+    #[schemars(extend("default" = "half"))]
+    pub(super) jitter: Field<JitterName>,
+    /// How long a call waits for the budget of a lower tier before it moves up, up to 1 h; by default not at all.
+    pub(super) tier_wait: Field<Period>,
+    /// Further methods that are sent once: never raced, hedged, or repeated unless nothing was sent.
+    #[schemars(extend("default" = []))]
+    pub(super) never_repeat: List<MethodPattern>,
+    /// Rounds over endpoints that failed, and what retries may cost.
+    pub(super) retry: Field<engine::Retry>,
+    /// The score of an endpoint, and the averages that it is made from.
+    pub(super) score: Field<engine::Score>,
+    /// Heads: who lags, who is believed, when endpoints are probed.
+    pub(super) heads: Field<engine::Heads>,
+    /// When an endpoint is taken out, and for how long; `false` ejects nobody.
+    pub(super) breaker: Field<Switch<engine::Breaker>>,
+    /// What may be sent to endpoints without a budget of their own; `false` ends all budgets.
+    pub(super) budget: Field<Switch<engine::Budget>>,
+    /// How long what an endpoint showed of itself is believed.
+    pub(super) learn: Field<engine::Learn>,
+    /// The endpoints; at least one.
     pub(super) endpoints: List<Endpoint>,
 }
 
@@ -189,6 +235,47 @@ pub(super) struct Endpoint {
     pub(super) label: Field<Label>,
     /// The `http` or `https` URL; a secret: it is never shown.
     pub(super) url: Field<Hidden<Secret>>,
+    /// The `ws` or `wss` URL of the same endpoint: checked and kept for subscriptions; a secret.
+    pub(super) ws_url: Field<Hidden<Secret>>,
+    /// Tier, 0 to 255: a higher one is asked only when no lower one can serve.
+    #[schemars(extend("default" = 0))]
+    pub(super) tier: Field<Count>,
+    /// Share of the traffic against its peers, 0.000001 to 1000000.
+    #[schemars(extend("default" = 1))]
+    pub(super) weight: Field<Number>,
+    /// Requests a second of its account, 0.001 to 1000000.
+    pub(super) rps: Field<Number>,
+    /// Most of them at once, 1 to 1000000; by default two seconds' worth, at least 1.
+    pub(super) burst: Field<Number>,
+    /// Whether its account has a budget at all.
+    #[schemars(extend("default" = true))]
+    pub(super) budget: Field<bool>,
+    /// Endpoints of one account share one budget, over all chains; by default each has its own.
+    pub(super) account: Field<Label>,
+    /// Compute units that its account may spend in a day, at least 1.
+    #[schemars(extend("minimum" = 1))]
+    pub(super) units_per_day: Field<Count>,
+    /// Compute units that its account may spend in a month, at least 1.
+    #[schemars(extend("minimum" = 1))]
+    pub(super) units_per_month: Field<Count>,
+    /// Time of the day at which both start again, in UTC.
+    #[schemars(extend("default" = "00:00"))]
+    pub(super) reset_at: Field<TimeOfDay>,
+    /// Day of the month on which the month starts again, 1 to 28.
+    #[schemars(extend("default" = 1, "minimum" = 1, "maximum" = 28))]
+    pub(super) reset_day: Field<Count>,
+    /// Methods that it is asked.
+    pub(super) methods: Field<Methods>,
+    /// Endpoints of one group are one backend: they have one voice about heads.
+    pub(super) group: Field<Label>,
+    /// Where it is; counts under `weighted-sum`, against the region of `server`.
+    pub(super) region: Field<Label>,
+    /// Whether it keeps the state of all blocks.
+    #[schemars(extend("default" = false))]
+    pub(super) archive: Field<bool>,
+    /// Most blocks that it takes in one `eth_getLogs`, at least 1; by default that is learned.
+    #[schemars(extend("minimum" = 1))]
+    pub(super) max_log_range: Field<Count>,
 }
 
 /// One API key.
@@ -208,6 +295,10 @@ pub(super) struct Key {
     /// Chains the key may use, by name or alias; empty: all.
     #[schemars(extend("default" = []))]
     pub(super) chains: List<ChainName>,
+    /// Who serves the calls of the key; by default as the chain says.
+    pub(super) strategy: Field<StrategyName>,
+    /// The weights of `weighted-sum` for the calls of the key, which they turn on.
+    pub(super) weights: Field<engine::Weights>,
 }
 
 /// What one kind of error means, for a provider whose texts are not known.
