@@ -70,7 +70,10 @@ fn declared(settings: &EndpointSettings) -> Declared {
     let range = settings.max_log_range;
     Declared {
         archive: settings.archive,
-        largest: range.map(|blocks| (Size::LogRange, blocks)).into_iter().collect(),
+        largest: range
+            .map(|blocks| (Size::LogRange, blocks))
+            .into_iter()
+            .collect(),
         ..Declared::default()
     }
 }

@@ -51,11 +51,7 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
-    pub(crate) fn new(
-        settings: &ChainSettings,
-        server: &ServerSettings,
-        pool: Pool,
-    ) -> Self {
+    pub(crate) fn new(settings: &ChainSettings, server: &ServerSettings, pool: Pool) -> Self {
         Self {
             deadline: settings.deadline.unwrap_or(server.deadline),
             write_timeout: settings.write_timeout,

@@ -16,6 +16,7 @@ use highwater_core::{
     classify::{Class, Verdict},
     jsonrpc::Params,
     judge::{of_class, quantity},
+    learn::capabilities,
     method::lookup,
     router::Identity,
 };
@@ -55,12 +56,7 @@ pub(crate) async fn send(
 ) -> Option<Judged> {
     let (question, meanings) = {
         let inner = pool.upgrade()?;
-        let ask = Ask::new(
-            inner.next_id(),
-            lookup(method),
-            method,
-            Params::Array("[]"),
-        );
+        let ask = Ask::new(inner.next_id(), lookup(method), method, Params::Array("[]"));
         (ask, Arc::clone(&inner.meanings))
     };
     let sent = node
@@ -133,14 +129,12 @@ pub(crate) async fn read_capabilities(pool: &Weak<Inner>, node: &Arc<Node>, time
     let Some(judged) = ask(pool, node, "eth_capabilities", timeout).await else {
         return;
     };
+    let said = result(&judged).ok().and_then(capabilities::parse);
     let Some(inner) = pool.upgrade() else { return };
     let now = inner.now();
     let mut state = inner.lock();
     if let Some(endpoint) = state.place(node) {
-        match result(&judged) {
-            Ok(said) => state.router.on_capabilities(endpoint, said, now),
-            Err(_) => state.router.on_no_capabilities(endpoint, now),
-        }
+        state.router.on_capabilities(endpoint, said.as_ref(), now);
     }
     inner.tell(state);
 }

@@ -42,12 +42,7 @@ enum Shape {
 
 impl Ask {
     /// Writes a request.
-    pub(crate) fn new(
-        id: u64,
-        row: &'static Descriptor,
-        method: &str,
-        params: Params<'_>,
-    ) -> Self {
+    pub(crate) fn new(id: u64, row: &'static Descriptor, method: &str, params: Params<'_>) -> Self {
         let mut message = Vec::new();
         write_request(&mut message, id, method, params);
         let (shape, raw) = match params {

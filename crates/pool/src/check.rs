@@ -134,12 +134,7 @@ fn begin(pool: &Weak<Inner>, node: &Arc<Node>) -> Result<Option<Check>, Box<Verd
 }
 
 /// One chain check, whose token is spent, to what the router makes of it.
-async fn ask_chain(
-    pool: &Weak<Inner>,
-    node: &Arc<Node>,
-    begun: Check,
-    timeout: Duration,
-) -> Found {
+async fn ask_chain(pool: &Weak<Inner>, node: &Arc<Node>, begun: Check, timeout: Duration) -> Found {
     let Some(judged) = aside::send(pool, node, "eth_chainId", timeout).await else {
         return Ok(());
     };

@@ -333,12 +333,18 @@ impl<'a> Call<'a> {
     /// Whom an attempt asked.
     fn node(&self, attempt: AttemptId) -> Option<&Arc<Node>> {
         let mut sent = self.sent.iter();
-        sent.find(|(sent, _)| *sent == attempt).map(|(_, node)| node)
+        sent.find(|(sent, _)| *sent == attempt)
+            .map(|(_, node)| node)
     }
 
     fn attempts(&mut self) -> Vec<Attempt> {
         let mut attempts = std::mem::take(&mut self.earlier);
-        attempts.extend(self.machine.reports().iter().map(|report| self.attempt(report)));
+        attempts.extend(
+            self.machine
+                .reports()
+                .iter()
+                .map(|report| self.attempt(report)),
+        );
         attempts
     }
 

@@ -8,6 +8,7 @@ use crate::{
     classify::{Class, Verdict},
     event::Event,
     heads::{HeadsView, Holds, Source},
+    learn::Capabilities,
     method::{Lane, lookup},
 };
 use smallvec::SmallVec;
@@ -87,13 +88,49 @@ impl Router {
         !asked.is_some_and(is_recent)
             && heads.head(endpoint, now.mono).is_none()
             && known.profile.methods.allows("eth_blockNumber")
-            && match known.circuit.stand(Lane::Light, MethodKey::of("eth_blockNumber"), now.mono) {
+            && match known
+                .circuit
+                .stand(Lane::Light, MethodKey::of("eth_blockNumber"), now.mono)
+            {
                 Stand::Closed { .. } | Stand::HalfOpen => true,
                 Stand::Trial
                 | Stand::Open { .. }
                 | Stand::MethodOff { .. }
                 | Stand::Excluded { .. } => false,
             }
+    }
+
+    /// Whether to ask an endpoint for `eth_capabilities`: once, after a reconnect, and again when
+    /// what it said is forgotten. Only beside a probe.
+    #[must_use]
+    pub fn wants_capabilities(&self, endpoint: EndpointId, now: Now) -> bool {
+        let key = MethodKey::of("eth_capabilities");
+        self.endpoints.get(endpoint.index()).is_some_and(|known| {
+            known.learned.wants_capabilities(now.mono)
+                && known.profile.methods.allows("eth_capabilities")
+                && matches!(
+                    known.circuit.stand(Lane::Light, key, now.mono),
+                    Stand::Closed { .. }
+                )
+        })
+    }
+
+    /// What an endpoint said of itself; `None`: nothing that can be read, or it does not know the
+    /// method. Neither is a sample nor a strike: whoever asked it just probed it.
+    pub fn on_capabilities(&mut self, endpoint: EndpointId, said: Option<&Capabilities>, now: Now) {
+        let Some(known) = self.endpoints.get_mut(endpoint.index()) else {
+            return;
+        };
+        match said {
+            Some(said) => {
+                known.counters.good(lookup("eth_capabilities").id);
+                known.learned.on_capabilities(said, now.mono);
+            }
+            None => known.learned.on_no_capabilities(now.mono),
+        }
+        if let Some(height) = said.and_then(|said| said.head) {
+            self.on_head(endpoint, Source::Capabilities, height, now);
+        }
     }
 
     /// Nobody drives the probe timer any more: the next call finds it standing and says so.
@@ -191,7 +228,9 @@ impl Router {
         let Some(known) = self.endpoints.get_mut(endpoint.index()) else {
             return;
         };
-        known.counters.fail(lookup("eth_blockNumber").id, verdict.class);
+        known
+            .counters
+            .fail(lookup("eth_blockNumber").id, verdict.class);
         known.head_asked = Some(now.mono);
         if is_unreachable(verdict, Delivery::MaybeSent) {
             known.unreachable();

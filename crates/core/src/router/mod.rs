@@ -13,12 +13,10 @@
 //! | `chain` | chain ids: checks and quarantine |
 //! | `head` | heads, probes and drift |
 //! | `replace` | other endpoints at run time |
-//! | `capabilities` | what endpoints say of themselves |
 //! | `explain` | why this endpoint, why now |
 //! | `snapshot` | everything known, to be shown |
 //! | `inflight`, `methods`, `set` | calls under way, method lists, sets of endpoints |
 
-mod capabilities;
 mod chain;
 mod endpoint;
 mod explain;

@@ -2,7 +2,11 @@
 
 use super::{Counters, Identity, Router};
 use crate::{
-    EndpointId, Now, breaker::CircuitView, bucket::{Account, AccountView}, call::Plan, learn::Size,
+    EndpointId, Now,
+    breaker::CircuitView,
+    bucket::{Account, AccountView},
+    call::Plan,
+    learn::Size,
     method::Descriptor,
 };
 use std::{sync::Arc, time::Duration};

@@ -10,12 +10,7 @@ use super::{
     explain::Why,
     pick::{Purpose, Query, Tiers, UNREACHABLE},
 };
-use crate::{
-    EndpointId, Now,
-    breaker::Stand,
-    heads::Holds,
-    identity::Identity,
-};
+use crate::{EndpointId, Now, breaker::Stand, heads::Holds, identity::Identity};
 use smallvec::SmallVec;
 use std::time::{Duration, Instant};
 

@@ -50,10 +50,7 @@ const LATER: &[(&str, &[&str])] = &[
             "genesis",
         ],
     ),
-    (
-        "Endpoint",
-        &["private", "price", "headers"],
-    ),
+    ("Endpoint", &["private", "price", "headers"]),
     (
         "Key",
         &[

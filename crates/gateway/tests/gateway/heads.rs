@@ -43,7 +43,10 @@ async fn every_block_behind_past_what_is_allowed_costs() {
     assert_eq!(explained["reference_head"], 1000);
     assert_eq!(lag(&explained), [1.0, 1.0, 4.0]);
     let endpoint = fleet.endpoint(2).await;
-    assert_eq!((&endpoint["lag"], &endpoint["excess_lag"]), (&5.into(), &3.into()));
+    assert_eq!(
+        (&endpoint["lag"], &endpoint["excess_lag"]),
+        (&5.into(), &3.into())
+    );
     let health = fleet.admin("/api/health").await;
     let third = &health["chains"][0]["endpoints"][2];
     assert_eq!((&third["head"], &third["lag"]), (&995.into(), &5.into()));

@@ -83,6 +83,8 @@ enum Purpose {
     Loser(Box<Ticket>),
     /// A chain check.
     Check(Check),
+    /// A head that this call waits for.
+    Head(u64),
     /// A head probe.
     Probe,
 }
@@ -216,6 +218,7 @@ impl Routed {
                         call.machine.on_check(endpoint, Some(&verdict));
                     }
                 }
+                Action::Head { endpoint, timeout } => self.look(number, endpoint, timeout, at),
                 Action::Warm { endpoint, timeout } => {
                     let _ = self.join(endpoint, Waiter::Nobody, timeout, at);
                 }
@@ -271,6 +274,21 @@ impl Routed {
         };
         self.attempts.insert(number, attempt);
         number
+    }
+
+    /// Asks an endpoint for its head before a call goes there.
+    fn look(&mut self, call: u64, endpoint: EndpointId, timeout: Duration, at: Duration) {
+        let now = self.now(at);
+        if self
+            .router
+            .begin_aside(endpoint, lookup("eth_blockNumber"), now)
+        {
+            let id = self.number();
+            let question = Rc::new(Question::new(id, "eth_blockNumber", "[]", None));
+            self.send(endpoint, question, Purpose::Head(call), timeout, at);
+        } else if let Some(call) = self.calls.get_mut(&call) {
+            call.machine.on_head(endpoint);
+        }
     }
 
     /// Joins the chain check of an endpoint or begins one. An answer at once is why none was sent.
@@ -336,20 +354,31 @@ impl Routed {
                 };
                 self.checked(number, failure.as_ref(), at);
             }
-            Purpose::Probe => match judged.settled {
-                Settled::Result { .. } => {
-                    let shown = judged.shown.as_ref();
-                    if let Some(height) = shown.and_then(|shown| quantity(shown.text())) {
-                        self.router.on_probe(endpoint, height, now);
-                    }
+            Purpose::Probe => self.on_head(endpoint, judged, now),
+            Purpose::Head(number) => {
+                self.on_head(endpoint, judged, now);
+                if let Some(call) = self.calls.get_mut(&number) {
+                    call.machine.on_head(endpoint);
                 }
-                Settled::Terminal { verdict, meaning }
-                | Settled::Failed {
-                    verdict, meaning, ..
-                } => self
-                    .router
-                    .on_probe_failed(endpoint, &verdict, meaning, PROBE, now),
-            },
+                self.drive(number, at);
+            }
+        }
+    }
+
+    fn on_head(&mut self, endpoint: EndpointId, judged: Judged, now: Now) {
+        match judged.settled {
+            Settled::Result { .. } => {
+                let shown = judged.shown.as_ref();
+                if let Some(height) = shown.and_then(|shown| quantity(shown.text())) {
+                    self.router.on_probe(endpoint, height, now);
+                }
+            }
+            Settled::Terminal { verdict, meaning }
+            | Settled::Failed {
+                verdict, meaning, ..
+            } => self
+                .router
+                .on_probe_failed(endpoint, &verdict, meaning, PROBE, now),
         }
     }
 

@@ -5,9 +5,9 @@
     reason = "shared set-up of tests, outside test functions"
 )]
 
-mod bench;
 mod abandon;
 mod answers;
+mod bench;
 mod cancel;
 mod chain;
 mod events;

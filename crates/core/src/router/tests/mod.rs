@@ -10,7 +10,7 @@ use super::*;
 use crate::{
     AttemptId,
     breaker::{Meaning, Said},
-    call::{Content, Delivery, Plan, Settled},
+    call::{Delivery, Plan, Settled},
     classify::{Class, Verdict},
     heads::Source,
     judge::of_class,

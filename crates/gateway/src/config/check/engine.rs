@@ -93,12 +93,7 @@ pub(super) fn check(
 }
 
 /// Weights count under `weighted-sum` alone.
-fn weights(
-    section: &str,
-    raw: &Field<engine::Weights>,
-    strategy: &mut Strategy,
-    pass: &Pass<'_>,
-) {
+fn weights(section: &str, raw: &Field<engine::Weights>, strategy: &mut Strategy, pass: &Pass<'_>) {
     let Some((raw, span)) = raw.get() else { return };
     match strategy {
         Strategy::WeightedSum(weights) => {
@@ -290,12 +285,7 @@ fn heads(mut at: Overlay<'_>, raw: &engine::Heads, settings: &mut Settings) {
     settings.probe = probes.then_some(probe);
 }
 
-fn breaker(
-    section: &str,
-    raw: &engine::Breaker,
-    breaker: &mut BreakerSettings,
-    pass: &Pass<'_>,
-) {
+fn breaker(section: &str, raw: &engine::Breaker, breaker: &mut BreakerSettings, pass: &Pass<'_>) {
     let mut at = Overlay::new(pass, format!("{section}.breaker"));
     Overlay::flag(&raw.enabled, &mut breaker.enabled);
     for (name, field, target) in [

@@ -368,9 +368,24 @@ fn without_any_one_option_the_settings_are_others() {
 fn the_file_above_leaves_no_option_of_the_engine_out() {
     // Those that are a section or a flag have a test of their own.
     let elsewhere = [
-        "enabled", "probes", "hedge", "breaker", "budget", "weights", "retry", "score", "heads",
-        "learn", "failure_rate", "exclusion_trial", "methods", "aliases", "id", "max_reply",
-        "writes", "endpoints",
+        "enabled",
+        "probes",
+        "hedge",
+        "breaker",
+        "budget",
+        "weights",
+        "retry",
+        "score",
+        "heads",
+        "learn",
+        "failure_rate",
+        "exclusion_trial",
+        "methods",
+        "aliases",
+        "id",
+        "max_reply",
+        "writes",
+        "endpoints",
     ];
     let of_engine = |section: &str| section.starts_with("chains.NAME");
     for option in options().iter().filter(|row| of_engine(row.section)) {
@@ -395,10 +410,18 @@ fn what_may_be_a_section_may_be_a_flag() {
     assert!(!chain("breaker = false").engine.breaker.enabled);
     let off = "[chains.devnet.breaker]\nenabled = false";
     assert!(!chain(off).engine.breaker.enabled);
-    let rate = |flag| chain(&format!("breaker.failure_rate = {flag}")).engine.breaker;
+    let rate = |flag| {
+        chain(&format!("breaker.failure_rate = {flag}"))
+            .engine
+            .breaker
+    };
     assert_eq!(rate("true"), silent.breaker);
     assert_eq!(rate("false").failure_rate, None);
-    let trial = |flag| chain(&format!("breaker.exclusion_trial = {flag}")).engine.breaker;
+    let trial = |flag| {
+        chain(&format!("breaker.exclusion_trial = {flag}"))
+            .engine
+            .breaker
+    };
     assert_eq!(trial("false"), silent.breaker);
     let growing = trial("true").exclusion_trial.unwrap();
     assert_eq!(growing.first, Duration::from_secs(15 * 60));

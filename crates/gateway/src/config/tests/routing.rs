@@ -55,17 +55,33 @@ fn every_option_of_the_engine_is_in_the_text() {
     let document = document();
     let all: Vec<&str> = spans(&document).collect();
     let elsewhere = [
-        "id", "aliases", "writes", "max_reply", "endpoints", "url", "ws_url", "label", "region",
-        "archive", "retry", "score", "heads", "learn", "weights", "breaker", "budget",
-        "budget.rps", "budget.burst", "hedge",
+        "id",
+        "aliases",
+        "writes",
+        "max_reply",
+        "endpoints",
+        "url",
+        "ws_url",
+        "label",
+        "region",
+        "archive",
+        "retry",
+        "score",
+        "heads",
+        "learn",
+        "weights",
+        "breaker",
+        "budget",
+        "budget.rps",
+        "budget.burst",
+        "hedge",
     ];
     for option in options() {
         let Some(name) = name(option.section, &option.name) else {
             continue;
         };
-        let said = |span: &&str| {
-            span.split(" = ").next() == Some(name.as_str()) || **span == *option.name
-        };
+        let said =
+            |span: &&str| span.split(" = ").next() == Some(name.as_str()) || **span == *option.name;
         assert!(
             all.iter().any(|span| said(&span)) || elsewhere.contains(&name.as_str()),
             "`{name}`"

@@ -28,7 +28,7 @@ use crate::{
     learn::Need,
     method,
     now::tests::origin,
-    router::{EndpointSet, EndpointView, Profile},
+    router::{EndpointView, Profile},
     select::{Strategy, Weights},
     settings::{RetryCount, Settings},
 };
