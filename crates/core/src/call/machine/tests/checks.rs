@@ -365,8 +365,14 @@ fn a_call_that_leaves_while_it_waits_for_a_check_counts_no_longer() {
 // the next call asks again, this one does not
 #[test]
 fn a_check_that_told_nothing_is_not_repeated_beside_the_same_call() {
-    let mut bench = Setup::new(2).tier(B, 1).unchecked().set(|s| s.race = 2).call("eth_call");
+    let mut bench = Setup::new(2)
+        .tier(B, 1)
+        .unchecked()
+        .set(|s| s.race = 2)
+        .call("eth_call");
     assert_eq!(bench.checks(), A);
-    bench.machine.on_check(A, Some(&of_class(Class::Syncing, None)));
+    bench
+        .machine
+        .on_check(A, Some(&of_class(Class::Syncing, None)));
     assert_eq!(bench.checks(), B);
 }
