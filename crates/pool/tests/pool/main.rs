@@ -21,6 +21,7 @@ mod probes;
 mod race;
 mod reconnect;
 mod replace;
+mod scenario;
 mod secrets;
 mod snapshot;
 mod tls;
