@@ -72,6 +72,7 @@ impl Upstream for LabNode {
                     witness.saw(Event::Received {
                         at,
                         node: place,
+                        id: call.id.clone(),
                         method: call.method.clone(),
                         params: call.params.clone().unwrap_or_else(|| "[]".to_owned()),
                     });
@@ -86,10 +87,14 @@ impl Upstream for LabNode {
                 Seen::Refused => failed(SendErrorKind::Connect, Delivery::NotSent),
                 Seen::Broken => failed(SendErrorKind::Reset, Delivery::MaybeSent),
                 Seen::Complete { status, body, .. } => {
+                    let calls = calls.into_iter().map(|call| (call.id, call.method));
+                    let (ids, methods) = calls.unzip();
                     witness.saw(Event::Served {
                         at: witness.now(),
                         node: place,
-                        methods: calls.into_iter().map(|call| call.method).collect(),
+                        methods,
+                        ids,
+                        status,
                         body: String::from_utf8_lossy(&body).into_owned(),
                     });
                     Ok(RawReply {
