@@ -56,12 +56,7 @@ pub(crate) async fn send(
 ) -> Option<Judged> {
     let (question, meanings) = {
         let inner = pool.upgrade()?;
-        let ask = Ask::new(
-            inner.next_id(),
-            lookup(method),
-            method,
-            Params::Array("[]"),
-        );
+        let ask = Ask::new(inner.next_id(), lookup(method), method, Params::Array("[]"));
         (ask, Arc::clone(&inner.meanings))
     };
     let sent = node

@@ -134,12 +134,7 @@ fn begin(pool: &Weak<Inner>, node: &Arc<Node>) -> Result<Option<Check>, Box<Verd
 }
 
 /// One chain check, whose token is spent, to what the router makes of it.
-async fn ask_chain(
-    pool: &Weak<Inner>,
-    node: &Arc<Node>,
-    begun: Check,
-    timeout: Duration,
-) -> Found {
+async fn ask_chain(pool: &Weak<Inner>, node: &Arc<Node>, begun: Check, timeout: Duration) -> Found {
     let Some(judged) = aside::send(pool, node, "eth_chainId", timeout).await else {
         return Ok(());
     };
@@ -174,7 +169,12 @@ fn read(judged: Judged) -> Result<ChainId, (Verdict, Meaning)> {
         Err((verdict, meaning))
     };
     let shown = match (judged.settled, judged.shown) {
-        (Settled::Failed { verdict, meaning, .. }, _) => return Err((verdict, meaning)),
+        (
+            Settled::Failed {
+                verdict, meaning, ..
+            },
+            _,
+        ) => return Err((verdict, meaning)),
         (Settled::Result { .. }, Some(shown)) => shown,
         (Settled::Terminal { .. } | Settled::Result { .. }, _) => {
             return not_ready(Class::Internal, "error");

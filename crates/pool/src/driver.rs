@@ -19,7 +19,7 @@ use crate::{
     upstream::{Repeat, SendError, SendErrorKind},
 };
 use highwater_core::{
-    AttemptId, EndpointId,
+    AttemptId, EndpointId, Now,
     call::{Action, Delivery, Leftover, Machine, Outcome, Plan, Report, Settled},
     jsonrpc::Params,
     learn::Need,
@@ -179,7 +179,7 @@ impl<'a> Call<'a> {
             earlier: Vec::new(),
             over: false,
         };
-        let next = call.poll(state);
+        let next = call.poll(state, now);
         if wake {
             inner.wake_probes();
         }
@@ -194,21 +194,20 @@ impl<'a> Call<'a> {
         {
             tracing::debug!(endpoint = %node.label, class = ?verdict.class, "attempt failed");
         }
+        let now = self.inner.now();
         let mut state = self.inner.lock();
         if !Arc::ptr_eq(&self.nodes, &state.nodes) {
             self.follow(&state);
         }
         if let Some((attempt, Judged { settled, shown })) = ended {
             self.kept.extend(shown.map(|shown| (attempt, shown)));
-            let now = self.inner.now();
             self.machine
                 .on_settled(&mut state.router, attempt, &settled, now);
         }
-        self.poll(state)
+        self.poll(state, now)
     }
 
-    fn poll(&mut self, mut state: MutexGuard<'_, State>) -> Next {
-        let now = self.inner.now();
+    fn poll(&mut self, mut state: MutexGuard<'_, State>, now: Now) -> Next {
         let next = match self.machine.poll(&mut state.router, now) {
             Action::Check { endpoint, timeout } => {
                 Next::Check(Arc::clone(state.node(endpoint)), endpoint, timeout)
@@ -333,12 +332,18 @@ impl<'a> Call<'a> {
     /// Whom an attempt asked.
     fn node(&self, attempt: AttemptId) -> Option<&Arc<Node>> {
         let mut sent = self.sent.iter();
-        sent.find(|(sent, _)| *sent == attempt).map(|(_, node)| node)
+        sent.find(|(sent, _)| *sent == attempt)
+            .map(|(_, node)| node)
     }
 
     fn attempts(&mut self) -> Vec<Attempt> {
         let mut attempts = std::mem::take(&mut self.earlier);
-        attempts.extend(self.machine.reports().iter().map(|report| self.attempt(report)));
+        attempts.extend(
+            self.machine
+                .reports()
+                .iter()
+                .map(|report| self.attempt(report)),
+        );
         attempts
     }
 

@@ -9,11 +9,7 @@ use crate::{
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use highwater_core::{
-    ChainId,
-    jsonrpc::Params,
-    method::Descriptor,
-    router::Identity,
-    select::Strategy,
+    ChainId, jsonrpc::Params, method::Descriptor, router::Identity, select::Strategy,
     settings::Settings,
 };
 use std::{fmt, future::Future, sync::Arc, time::Duration};

@@ -392,6 +392,7 @@ impl Shared {
                 history.push(Event::Received {
                     at: now,
                     node: self.index,
+                    id: call.id,
                     method: call.method,
                     params: call.params.unwrap_or_else(|| "[]".to_owned()),
                 });
@@ -417,7 +418,9 @@ impl Shared {
         history.lock().push(Event::Served {
             at: self.started.elapsed(),
             node: self.index,
+            ids: calls.iter().map(|call| call.id.clone()).collect(),
             methods: calls.into_iter().map(|call| call.method).collect(),
+            status: delivery.status,
             body: String::from_utf8_lossy(&delivery.body).into_owned(),
         });
     }

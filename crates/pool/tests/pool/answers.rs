@@ -28,9 +28,22 @@ async fn a_limit_inside_a_200_moves_on_and_its_stated_wait_is_kept() {
     good.on("eth_call", Reply::result("\"0x01\""));
     let pool = tiered(&[&limited, &good], still());
     assert_eq!(result(&pool, "eth_call").await, "\"0x01\"");
-    assert!(left(&pool) > ms(6900) && left(&pool) <= s(7), "{:?}", left(&pool));
+    assert!(
+        left(&pool) > ms(6900) && left(&pool) <= s(7),
+        "{:?}",
+        left(&pool)
+    );
     let stand = pool.snapshot().endpoints[0].circuit.endpoint.stand;
-    assert!(matches!(stand, Stand::Open { reason: Reason::Stated, .. }), "{stand:?}");
+    assert!(
+        matches!(
+            stand,
+            Stand::Open {
+                reason: Reason::Stated,
+                ..
+            }
+        ),
+        "{stand:?}"
+    );
     result(&pool, "eth_call").await;
     assert_eq!(limited.count("eth_call"), 1);
     limited.on("eth_call", Reply::result("\"0x02\""));
@@ -65,7 +78,11 @@ async fn a_method_not_found_that_is_not_about_the_method_turns_nothing_off() {
         for _ in 0..2 {
             assert_eq!(result(&pool, "eth_call").await, "\"0x01\"", "{message}");
         }
-        assert_eq!(pool.snapshot().endpoints[0].circuit.methods, [], "{message}");
+        assert_eq!(
+            pool.snapshot().endpoints[0].circuit.methods,
+            [],
+            "{message}"
+        );
     }
 }
 
@@ -87,8 +104,13 @@ async fn one_code_has_three_meanings() {
     assert_eq!(failed(Class::RangeLimit), 1);
     let funds = r#"{"code":-32003,"message":"Insufficient funds for gas * price + value"}"#;
     a.on("eth_call", Reply::error_json(funds));
-    let answer = call(&pool, "eth_call", r#"[{"to":"0x00"},"latest"]"#).await.unwrap();
-    assert_eq!((answer.payload(), b.count("eth_call")), (Payload::Error(funds), 0));
+    let answer = call(&pool, "eth_call", r#"[{"to":"0x00"},"latest"]"#)
+        .await
+        .unwrap();
+    assert_eq!(
+        (answer.payload(), b.count("eth_call")),
+        (Payload::Error(funds), 0)
+    );
     a.on("eth_getLogs", Reply::error(-32002, "request timed out"));
     let narrow = r#"[{"fromBlock":"0x31","toBlock":"0x32"}]"#;
     let answer = call(&pool, "eth_getLogs", narrow).await.unwrap();
@@ -116,8 +138,17 @@ async fn ten_calls_to_three_endpoints_that_all_say_429_cost_at_most_seventeen_re
         fake.everything(Some(Reply::body(429, "slow down")));
     }
     let [a, b, c] = &fakes;
-    for settings in [still(), Settings { race: 0, ..Settings::gateway() }] {
-        let settings = Settings { probe: None, ..settings };
+    for settings in [
+        still(),
+        Settings {
+            race: 0,
+            ..Settings::gateway()
+        },
+    ] {
+        let settings = Settings {
+            probe: None,
+            ..settings
+        };
         let pool = pool(&[a, b, c], settings);
         let before: usize = fakes.iter().map(|fake| fake.seen().len()).sum();
         let calls = (0..10).map(|_| call(&pool, "eth_call", "[]"));
@@ -139,7 +170,10 @@ async fn a_burst_in_flight_to_a_node_that_dies_loses_nothing() {
     let calls = (0..500).map(|_| call(&pool, "eth_call", "[]"));
     let ended = futures_util::future::join_all(calls).await;
     assert!(ended.iter().all(Result::is_ok));
-    assert_eq!((dying.count("eth_call"), other.count("eth_call")), (500, 500));
+    assert_eq!(
+        (dying.count("eth_call"), other.count("eth_call")),
+        (500, 500)
+    );
 }
 
 // R-30
@@ -148,7 +182,10 @@ async fn rounds_go_on_until_the_deadline_where_that_is_set() {
     let fakes = [Fake::new(), Fake::new()];
     for fake in &fakes {
         // Not so fast that the retries of a second are spent at once (R-32).
-        fake.on("eth_call", Reply::error(-32603, "internal error").after(ms(120)));
+        fake.on(
+            "eth_call",
+            Reply::error(-32603, "internal error").after(ms(120)),
+        );
     }
     let mut settings = Settings::gateway();
     settings.probe = None;
@@ -157,6 +194,14 @@ async fn rounds_go_on_until_the_deadline_where_that_is_set() {
     let pool = pool.build().unwrap();
     let start = Instant::now();
     let answer = call(&pool, "eth_call", "[]").await.unwrap();
-    assert!(answer.is_error() && answer.attempts() >= 8, "{}", answer.attempts());
-    assert!(start.elapsed() > s(3) && start.elapsed() <= s(5), "{:?}", start.elapsed());
+    assert!(
+        answer.is_error() && answer.attempts() >= 8,
+        "{}",
+        answer.attempts()
+    );
+    assert!(
+        start.elapsed() > s(3) && start.elapsed() <= s(5),
+        "{:?}",
+        start.elapsed()
+    );
 }

@@ -7,12 +7,8 @@ use crate::{
 use highwater::{
     Event, Pool, Snapshot,
     core::{
-        breaker::Stand,
-        heads::HeadSettings,
-        probe::ProbeSettings,
-        router::Profile,
-        select::Strategy,
-        settings::Settings,
+        breaker::Stand, heads::HeadSettings, probe::ProbeSettings, router::Profile,
+        select::Strategy, settings::Settings,
     },
 };
 use std::sync::{Mutex, mpsc};
@@ -36,7 +32,12 @@ fn sent(fakes: &[&Fake]) -> Vec<usize> {
 
 fn nobody_is_penalised(snapshot: &Snapshot) {
     for endpoint in &snapshot.endpoints {
-        assert_eq!((endpoint.excess_lag, endpoint.error), (None, 0.0), "{}", endpoint.label);
+        assert_eq!(
+            (endpoint.excess_lag, endpoint.error),
+            (None, 0.0),
+            "{}",
+            endpoint.label
+        );
         let stand = endpoint.circuit.endpoint.stand;
         assert!(matches!(stand, Stand::Closed { .. }), "{stand:?}");
     }
@@ -81,7 +82,16 @@ async fn of_two_that_disagree_neither_is_believed_and_neither_is_punished() {
     call_often(&pool).await;
     assert_eq!(sent(&[&a, &b]), [10, 10]);
     pool.close();
-    let untrusted = heard.iter().filter(|event| matches!(event, Event::Head { trusted: false, height: 5000, .. }));
+    let untrusted = heard.iter().filter(|event| {
+        matches!(
+            event,
+            Event::Head {
+                trusted: false,
+                height: 5000,
+                ..
+            }
+        )
+    });
     assert_eq!(untrusted.count(), 1);
 }
 
@@ -103,12 +113,18 @@ async fn endpoints_of_one_backend_have_one_voice() {
     };
     let profiles = vec![of(0), of(0), of(1)];
     let fakes = [&a, &b, &c];
-    let pool = with_profiles(&fakes, profiles, settings.clone()).build().unwrap();
+    let pool = with_profiles(&fakes, profiles, settings.clone())
+        .build()
+        .unwrap();
     let snapshot = pool.probe().await;
     assert_eq!(snapshot.reference_head, None);
     nobody_is_penalised(&snapshot);
     call_often(&pool).await;
-    assert!(sent(&fakes).iter().all(|sent| *sent >= 6), "{:?}", sent(&fakes));
+    assert!(
+        sent(&fakes).iter().all(|sent| *sent >= 6),
+        "{:?}",
+        sent(&fakes)
+    );
     // With a voice each, the two outvote the third.
     let pool = crate::fake::pool(&fakes, settings);
     assert_eq!(pool.probe().await.reference_head, Some(90));
@@ -174,7 +190,10 @@ async fn one_that_drifts_off_is_ejected_without_an_error_of_anybody() {
     }
     let snapshot = pool.snapshot();
     let stand = snapshot.endpoints[2].circuit.endpoint.stand;
-    assert!(!matches!(stand, Stand::Closed { share } if share >= 1.0), "{stand:?}");
+    assert!(
+        !matches!(stand, Stand::Closed { share } if share >= 1.0),
+        "{stand:?}"
+    );
     assert_eq!(snapshot.endpoints[2].counters.failed.len(), 0);
     assert!(snapshot.reference_head.is_some_and(|head| head > 1100));
 }

@@ -5,9 +5,9 @@
     reason = "shared set-up of tests, outside test functions"
 )]
 
-mod bench;
 mod abandon;
 mod answers;
+mod bench;
 mod cancel;
 mod chain;
 mod events;
@@ -21,6 +21,7 @@ mod probes;
 mod race;
 mod reconnect;
 mod replace;
+mod scenario;
 mod secrets;
 mod snapshot;
 mod tls;

@@ -31,10 +31,7 @@ async fn pool(fakes: &[&Fake], settings: Settings) -> Pool {
 }
 
 fn racing() -> Settings {
-    Settings {
-        race: 2,
-        ..still()
-    }
+    Settings { race: 2, ..still() }
 }
 
 async fn ask(pool: &Pool, method: &str, params: &str) -> Answer {
@@ -54,8 +51,14 @@ fn has_no_strike(pool: &Pool, endpoint: usize) {
 #[tokio::test(start_paused = true)]
 async fn a_receipt_that_one_does_not_know_yet_comes_from_the_other() {
     let (late, ahead) = (Fake::at(100), Fake::at(101));
-    late.on("eth_getTransactionReceipt", Reply::result("null").after(ms(5)));
-    ahead.on("eth_getTransactionReceipt", Reply::result(RECEIPT).after(ms(50)));
+    late.on(
+        "eth_getTransactionReceipt",
+        Reply::result("null").after(ms(5)),
+    );
+    ahead.on(
+        "eth_getTransactionReceipt",
+        Reply::result(RECEIPT).after(ms(50)),
+    );
     let pool = pool(&[&late, &ahead], still()).await;
     for _ in 0..3 {
         let answer = ask(&pool, "eth_getTransactionReceipt", HASH).await;
@@ -83,19 +86,34 @@ async fn null_that_is_true_costs_one_more_request() {
 #[tokio::test(start_paused = true)]
 async fn null_does_not_win_a_race() {
     let (a, b) = (Fake::at(100), Fake::at(100));
-    a.on("eth_getTransactionByHash", Reply::result("null").after(ms(5)));
-    b.on("eth_getTransactionByHash", Reply::result("{}").after(ms(40)));
+    a.on(
+        "eth_getTransactionByHash",
+        Reply::result("null").after(ms(5)),
+    );
+    b.on(
+        "eth_getTransactionByHash",
+        Reply::result("{}").after(ms(40)),
+    );
     let pool = pool(&[&a, &b], racing()).await;
     let answer = ask(&pool, "eth_getTransactionByHash", HASH).await;
-    assert_eq!((answer.payload(), answer.attempts()), (Payload::Result("{}"), 2));
+    assert_eq!(
+        (answer.payload(), answer.attempts()),
+        (Payload::Result("{}"), 2)
+    );
 }
 
 // M04, R-41
 #[tokio::test(start_paused = true)]
 async fn null_wins_a_race_when_all_say_so() {
     let (a, b) = (Fake::at(100), Fake::at(100));
-    a.on("eth_getTransactionByHash", Reply::result("null").after(ms(5)));
-    b.on("eth_getTransactionByHash", Reply::result("null").after(ms(40)));
+    a.on(
+        "eth_getTransactionByHash",
+        Reply::result("null").after(ms(5)),
+    );
+    b.on(
+        "eth_getTransactionByHash",
+        Reply::result("null").after(ms(40)),
+    );
     let pool = pool(&[&a, &b], racing()).await;
     let start = Instant::now();
     let answer = ask(&pool, "eth_getTransactionByHash", HASH).await;
@@ -109,13 +127,22 @@ async fn a_block_below_the_head_that_one_lacks_comes_from_the_other() {
     let (gap, whole) = (Fake::at(100), Fake::at(100));
     let params = r#"["0x63",false]"#;
     gap.on("eth_getBlockByNumber", Reply::result("null"));
-    whole.on("eth_getBlockByNumber", Reply::result(r#"{"number":"0x63"}"#).after(ms(30)));
+    whole.on(
+        "eth_getBlockByNumber",
+        Reply::result(r#"{"number":"0x63"}"#).after(ms(30)),
+    );
     let pool = pool(&[&gap, &whole], still()).await;
     let block = Payload::Result(r#"{"number":"0x63"}"#);
-    assert_eq!(ask(&pool, "eth_getBlockByNumber", params).await.payload(), block);
+    assert_eq!(
+        ask(&pool, "eth_getBlockByNumber", params).await.payload(),
+        block
+    );
     assert_eq!(gap.count("eth_getBlockByNumber"), 1);
     // That is noted: for a while the other is asked first for this block, and for no other one.
-    assert_eq!(ask(&pool, "eth_getBlockByNumber", params).await.payload(), block);
+    assert_eq!(
+        ask(&pool, "eth_getBlockByNumber", params).await.payload(),
+        block
+    );
     assert_eq!(gap.count("eth_getBlockByNumber"), 1);
     ask(&pool, "eth_getBlockByNumber", r#"["0x62",false]"#).await;
     assert_eq!(gap.count("eth_getBlockByNumber"), 2);
@@ -126,7 +153,10 @@ async fn a_block_below_the_head_that_one_lacks_comes_from_the_other() {
 #[tokio::test(start_paused = true)]
 async fn pruned_state_comes_from_whoever_keeps_it_and_is_remembered() {
     let (pruned, archive) = (Fake::at(1000), Fake::at(1000));
-    pruned.on("eth_getBalance", Reply::error(-32000, "missing trie node 0x1234 (path )"));
+    pruned.on(
+        "eth_getBalance",
+        Reply::error(-32000, "missing trie node 0x1234 (path )"),
+    );
     archive.on("eth_getBalance", Reply::result("\"0x7\""));
     let pool = pool(&[&pruned, &archive], still()).await;
     for _ in 0..2 {
@@ -141,7 +171,10 @@ async fn pruned_state_comes_from_whoever_keeps_it_and_is_remembered() {
 #[tokio::test(start_paused = true)]
 async fn pruned_history_comes_from_whoever_keeps_it_and_is_remembered() {
     let (pruned, archive) = (Fake::at(1000), Fake::at(1000));
-    pruned.on("eth_getTransactionReceipt", Reply::error(4444, "pruned history unavailable"));
+    pruned.on(
+        "eth_getTransactionReceipt",
+        Reply::error(4444, "pruned history unavailable"),
+    );
     archive.on("eth_getTransactionReceipt", Reply::result(RECEIPT));
     let pool = pool(&[&pruned, &archive], still()).await;
     for _ in 0..2 {
@@ -177,7 +210,10 @@ async fn null_in_place_of_a_value_is_never_the_answer() {
         assert_eq!(answer.payload(), Payload::Result("\"0x7\""));
         let alone = self::pool(&[&below], still()).await;
         let error = call(&alone, "eth_getBalance", balance).await.unwrap_err();
-        assert!(matches!(error, Error::AllEndpointsFailed { .. }), "{error:?}");
+        assert!(
+            matches!(error, Error::AllEndpointsFailed { .. }),
+            "{error:?}"
+        );
     }
 }
 
@@ -202,10 +238,16 @@ async fn an_index_that_is_still_being_built_is_no_fault_and_is_remembered() {
 async fn a_node_that_waits_before_it_says_null_is_not_slow() {
     let (waiting, other) = (Fake::at(100), Fake::at(100));
     for fake in [&waiting, &other] {
-        fake.on("eth_getTransactionReceipt", Reply::result("null").after(ms(20)));
+        fake.on(
+            "eth_getTransactionReceipt",
+            Reply::result("null").after(ms(20)),
+        );
         fake.on("eth_getBalance", Reply::result("\"0x7\"").after(ms(20)));
     }
-    waiting.on("eth_getTransactionReceipt", Reply::result("null").after(ms(1500)));
+    waiting.on(
+        "eth_getTransactionReceipt",
+        Reply::result("null").after(ms(1500)),
+    );
     let pool = pool(&[&waiting, &other], still()).await;
     let balance = r#"["0x00","latest"]"#;
     ask(&pool, "eth_getBalance", balance).await;
@@ -214,7 +256,12 @@ async fn a_node_that_waits_before_it_says_null_is_not_slow() {
     let sent = || waiting.sent() + other.sent();
     for _ in 0..5 {
         let count = sent();
-        assert_eq!(ask(&pool, "eth_getTransactionReceipt", HASH).await.payload(), NULL);
+        assert_eq!(
+            ask(&pool, "eth_getTransactionReceipt", HASH)
+                .await
+                .payload(),
+            NULL
+        );
         assert!(sent() <= count + 2);
     }
     assert_eq!(score(&pool), before);

@@ -108,6 +108,7 @@ async fn shows_no_credential_in_any_error_debug_text_or_log() {
         let options = CallOptions {
             timeout: Some(10 * SHORT),
             deadline: None,
+            ..CallOptions::default()
         };
         let outcome = call_within(&pool, "eth_call", "[]", options).await;
         match &outcome {

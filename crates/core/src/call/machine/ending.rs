@@ -237,12 +237,7 @@ impl Machine {
 
     /// The call is over without an answer. Whoever was not asked for a reason of its own is named
     /// too.
-    pub(super) fn over(
-        &mut self,
-        router: &Router,
-        outcome: Outcome,
-        now: Now,
-    ) -> Option<Action> {
+    pub(super) fn over(&mut self, router: &Router, outcome: Outcome, now: Now) -> Option<Action> {
         self.state = State::Done(outcome);
         if let Outcome::Answered(_) | Outcome::BudgetExhausted { .. } = outcome {
             return None;

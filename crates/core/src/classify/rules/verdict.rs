@@ -141,7 +141,8 @@ not enabled for this network|chain id not",
 /// Texts that blame the request, after everything that may hide behind such words.
 pub(super) const REQUEST: &[Rule] = &[
     Rule::text(InvalidRequest, &["json rpc version|rpc version"]),
-    // Under the code of an unknown method: neither the method nor the request is at fault (X15).
+    // A code about methods over a text about the request, which is well formed: this node could not
+    // read it, another one can (scenario X15).
     Rule::text(InvalidRequest, &["invalid request|parse error"])
         .with(&[-32601])
         .flags(true, false),

@@ -1,0 +1,8 @@
+//! The correctness scenarios that concern the engine, each a test with its name: scripted nodes in
+//! virtual time, the engine between them and the caller.
+
+mod chains;
+mod codes;
+mod heads;
+mod points;
+mod stage;
