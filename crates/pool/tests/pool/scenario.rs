@@ -72,6 +72,7 @@ impl Upstream for LabNode {
                     witness.saw(Event::Received {
                         at,
                         node: place,
+                        id: call.id.clone(),
                         method: call.method.clone(),
                         params: call.params.clone().unwrap_or_else(|| "[]".to_owned()),
                     });
@@ -89,7 +90,9 @@ impl Upstream for LabNode {
                     witness.saw(Event::Served {
                         at: witness.now(),
                         node: place,
+                        ids: calls.iter().map(|call| call.id.clone()).collect(),
                         methods: calls.into_iter().map(|call| call.method).collect(),
+                        status,
                         body: String::from_utf8_lossy(&body).into_owned(),
                     });
                     Ok(RawReply {
