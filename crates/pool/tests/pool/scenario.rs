@@ -87,13 +87,11 @@ impl Upstream for LabNode {
                 Seen::Refused => failed(SendErrorKind::Connect, Delivery::NotSent),
                 Seen::Broken => failed(SendErrorKind::Reset, Delivery::MaybeSent),
                 Seen::Complete { status, body, .. } => {
-                    let calls = calls.into_iter().map(|call| (call.id, call.method));
-                    let (ids, methods) = calls.unzip();
                     witness.saw(Event::Served {
                         at: witness.now(),
                         node: place,
-                        methods,
-                        ids,
+                        ids: calls.iter().map(|call| call.id.clone()).collect(),
+                        methods: calls.into_iter().map(|call| call.method).collect(),
                         status,
                         body: String::from_utf8_lossy(&body).into_owned(),
                     });
