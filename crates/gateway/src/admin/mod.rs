@@ -70,6 +70,10 @@ struct ChainEndpoints<'a> {
     name: &'a str,
     id: Option<u64>,
     reference_head: Option<u64>,
+    /// Measured, or as configured.
+    block_time_ms: Option<u64>,
+    /// Blocks behind that cost nothing.
+    max_lag: Option<u64>,
     endpoints: Vec<EndpointDetails>,
 }
 
@@ -220,6 +224,8 @@ impl Admin {
                 name: &chain.name,
                 id: snapshot.chain.map(|id| id.0),
                 reference_head: snapshot.reference_head,
+                block_time_ms: snapshot.block_time.map(standing::millis),
+                max_lag: snapshot.max_lag,
                 endpoints: standing::endpoints(&snapshot),
             }
         });

@@ -1,6 +1,6 @@
 //! How the endpoints of a chain stand, as JSON (R-25, P-28). Labels and hosts, never a URL.
 
-use highwater::{EndpointSnapshot, Snapshot};
+use highwater::{EndpointSnapshot, MethodCounters, Snapshot};
 use highwater_core::{
     breaker::{GateView, MethodReason, Stand},
     bucket::AccountView,
@@ -71,6 +71,12 @@ fn details(endpoint: &EndpointSnapshot, snapshot: &Snapshot) -> EndpointDetails 
             good: endpoint.counters.good,
             cancelled: endpoint.counters.cancelled,
             failed: endpoint.counters.failed.clone(),
+            methods: endpoint
+                .counters
+                .methods
+                .iter()
+                .map(|(method, count)| (*method, MethodRequests::of(count)))
+                .collect(),
         },
         max_log_range: endpoint.max_log_range,
     }
@@ -198,7 +204,26 @@ struct Requests {
     sent: u64,
     good: u64,
     cancelled: u64,
+    /// By class.
     failed: BTreeMap<&'static str, u64>,
+    methods: BTreeMap<&'static str, MethodRequests>,
+}
+
+#[derive(Serialize)]
+struct MethodRequests {
+    sent: u64,
+    good: u64,
+    failed: u64,
+}
+
+impl MethodRequests {
+    const fn of(count: &MethodCounters) -> Self {
+        Self {
+            sent: count.sent,
+            good: count.good,
+            failed: count.failed,
+        }
+    }
 }
 
 /// Whose budget it spends, and what is left of it.
@@ -257,6 +282,6 @@ const fn method_reason(reason: MethodReason) -> &'static str {
     }
 }
 
-fn millis(time: Duration) -> u64 {
+pub(super) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

@@ -155,6 +155,9 @@ async fn what_was_counted_of_an_endpoint_is_shown() {
         (&requests["sent"], &requests["good"]),
         (&4.into(), &3.into())
     );
+    let balance = &requests["methods"]["eth_getBalance"];
+    let ended = ["sent", "good", "failed"].map(|end| balance[end].as_u64());
+    assert_eq!(ended, [Some(3), Some(2), Some(1)]);
     let failed: u64 = requests["failed"]
         .as_object()
         .unwrap()

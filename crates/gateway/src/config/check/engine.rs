@@ -18,7 +18,7 @@ use highwater_core::{
     select::{Strategy, Weights},
     settings::{HedgeSettings, Settings},
 };
-use std::{borrow::Cow, time::Duration};
+use std::time::Duration;
 
 /// Most endpoints in a race.
 const RACERS: u64 = 16;
@@ -363,7 +363,7 @@ fn breaker(section: &str, raw: &engine::Breaker, breaker: &mut BreakerSettings, 
     }
 }
 
-fn failure_rate(mut at: Overlay<'_>, raw: &Cow<'_, engine::FailureRate>) -> FailureRate {
+fn failure_rate(mut at: Overlay<'_>, raw: &engine::FailureRate) -> FailureRate {
     let mut rate = FailureRate::default();
     at.number("share", &raw.share, &mut rate.share, STEPS);
     at.count("answers", &raw.answers, &mut rate.answers, 1..=1_000_000);
@@ -371,7 +371,7 @@ fn failure_rate(mut at: Overlay<'_>, raw: &Cow<'_, engine::FailureRate>) -> Fail
     rate
 }
 
-fn exclusion_trial(mut at: Overlay<'_>, raw: &Cow<'_, engine::ExclusionTrial>) -> Growing {
+fn exclusion_trial(mut at: Overlay<'_>, raw: &engine::ExclusionTrial) -> Growing {
     let mut trial = EXCLUSION_TRIALS;
     at.period("first", &raw.first, &mut trial.first, YEAR);
     at.period("max", &raw.max, &mut trial.max, YEAR);
