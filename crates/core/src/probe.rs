@@ -134,11 +134,7 @@ impl ProbeClock {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[expect(clippy::disallowed_methods, reason = "any origin will do")]
-    fn origin() -> Instant {
-        Instant::now()
-    }
+    use crate::now::tests::origin;
 
     fn seconds(n: u64) -> Duration {
         Duration::from_secs(n)

@@ -7,9 +7,9 @@
 //! one hung socket does not hold up everybody.
 
 use crate::{
-    aside,
+    aside::{self, Told, told},
     inner::Inner,
-    judge::{Judged, Shown, meaning},
+    judge::Judged,
     node::Node,
 };
 use futures_util::{
@@ -18,7 +18,6 @@ use futures_util::{
 };
 use highwater_core::{
     ChainId,
-    breaker::Meaning,
     call::Settled,
     classify::{Class, Verdict},
     identity::Check,
@@ -141,12 +140,12 @@ async fn ask_chain(pool: &Weak<Inner>, node: &Arc<Node>, begun: Check, timeout: 
     let Some(inner) = pool.upgrade() else {
         return Ok(());
     };
-    let (verdict, meaning) = match read(judged) {
+    let (verdict, meaning) = match read(&judged) {
         Ok(chain) => {
             inner.identify(node, begun, chain);
             return Ok(());
         }
-        Err(told_nothing) => told_nothing,
+        Err(told) => *told,
     };
     tracing::debug!(endpoint = %node.label, class = ?verdict.class, "chain check told nothing");
     let now = inner.now();
@@ -162,32 +161,15 @@ async fn ask_chain(pool: &Weak<Inner>, node: &Arc<Node>, begun: Check, timeout: 
 
 /// An id in hex is the only answer that tells. Zero, null and errors of any text mean "not ready" or
 /// "ask again", never "another chain".
-fn read(judged: Judged) -> Result<ChainId, (Verdict, Meaning)> {
-    let not_ready = |class, detail| {
-        let verdict = of_class(class, Some(detail));
-        let meaning = meaning(&verdict);
-        Err((verdict, meaning))
-    };
-    let shown = match (judged.settled, judged.shown) {
-        (
-            Settled::Failed {
-                verdict, meaning, ..
-            },
-            _,
-        ) => return Err((verdict, meaning)),
-        (Settled::Result { .. }, Some(shown)) => shown,
-        (Settled::Terminal { .. } | Settled::Result { .. }, _) => {
-            return not_ready(Class::Internal, "error");
-        }
-    };
-    match chain_id(&shown) {
-        Some(0) => not_ready(Class::Syncing, "zero"),
-        Some(id) => Ok(ChainId(id)),
-        None if &shown.body[shown.span.clone()] == b"null" => not_ready(Class::Syncing, "null"),
-        None => not_ready(Class::MalformedEnvelope, "chain_id"),
+fn read(judged: &Judged) -> Result<ChainId, Told> {
+    if let Settled::Terminal { .. } = judged.settled {
+        return Err(told(Class::Internal, Some("error")));
     }
-}
-
-fn chain_id(shown: &Shown) -> Option<u64> {
-    quantity(std::str::from_utf8(&shown.body[shown.span.clone()]).ok()?)
+    let text = aside::result(judged)?;
+    match quantity(text) {
+        Some(0) => Err(told(Class::Syncing, Some("zero"))),
+        Some(id) => Ok(ChainId(id)),
+        None if text == "null" => Err(told(Class::Syncing, Some("null"))),
+        None => Err(told(Class::MalformedEnvelope, Some("chain_id"))),
+    }
 }

@@ -437,6 +437,7 @@ impl Machine {
         let passed = self.checked.iter().filter(|&&known| known == endpoint);
         if what == Before::Chain && passed.count() > 1 {
             self.report_check(endpoint, Class::Internal, Some("chain_id"));
+            self.leave_alone(endpoint);
             return None;
         }
         // What the call waits for needs no second check beside it, and one that tells nothing is not

@@ -333,10 +333,12 @@ impl Heads {
         let Some(state) = self.endpoints.get(endpoint.index()) else {
             return Holds::Unknown;
         };
-        if state
-            .below
-            .is_some_and(|(below, at)| height >= below && is_fresh(at, stale, now))
-        {
+        // At the chain's pace it gets to the block that it had not reached, as any reading does.
+        if state.below.is_some_and(|(below, at)| {
+            let elapsed = now.saturating_duration_since(at);
+            is_fresh(at, stale, now)
+                && height > self.limits.carried(below.saturating_sub(1), elapsed)
+        }) {
             return Holds::No;
         }
         let Some(reading) = &state.reading else {

@@ -141,9 +141,7 @@ impl Router {
     /// When the probe timer is to be looked at again; `None`: not before the next call.
     #[must_use]
     pub fn next_probe(&self) -> Option<Instant> {
-        if self.settings.probe.is_none() {
-            return None;
-        }
+        self.settings.probe?;
         self.probes.next()
     }
 

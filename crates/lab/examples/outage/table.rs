@@ -8,26 +8,26 @@ use highwater_lab::scenario::Scenario;
 use highwater_lab::world::{Outcome, Routed, run};
 
 /// One figure.
-pub struct Row {
+pub(crate) struct Row {
     /// What was measured.
-    pub what: String,
+    pub(crate) what: String,
     /// The figure.
-    pub figure: f64,
+    pub(crate) figure: f64,
     /// The most that is allowed, and the least.
-    pub bounds: (f64, f64),
+    pub(crate) bounds: (f64, f64),
     /// Its unit.
-    pub unit: &'static str,
+    pub(crate) unit: &'static str,
 }
 
 impl Row {
     /// Whether the figure is within its bounds.
-    pub fn holds(&self) -> bool {
+    pub(crate) fn holds(&self) -> bool {
         (self.bounds.0..=self.bounds.1).contains(&self.figure)
     }
 }
 
 /// All lines.
-pub fn rows() -> Vec<Row> {
+pub(crate) fn rows() -> Vec<Row> {
     let mut rows = refusals();
     rows.extend(outages());
     rows.push(trials());
@@ -37,7 +37,7 @@ pub fn rows() -> Vec<Row> {
 }
 
 /// The table as text.
-pub fn print(rows: &[Row]) -> String {
+pub(crate) fn print(rows: &[Row]) -> String {
     let mut out = format!("{:<66} {:>9} {:>18}\n", "what", "measured", "allowed");
     for row in rows {
         let (least, most) = row.bounds;

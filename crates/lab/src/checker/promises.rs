@@ -178,14 +178,15 @@ fn exempt(scenario: &Scenario) -> BTreeSet<Breach> {
     exempt
 }
 
-/// Attempts, one more for a higher tier, one more to confirm that something is absent.
+/// Attempts, of which a race is one, one more for a higher tier, one more to confirm that something
+/// is absent.
 fn most_requests(router: &Routing) -> Option<u64> {
     match router.retries {
         Retries::Times(times) => {
-            let attempts = u64::from(times) + 1;
+            let attempts = u64::from(times) + u64::from(router.race.max(1));
             let tiers: BTreeSet<u8> = router.seats.iter().map(|seat| seat.tier).collect();
             let step = u64::from(tiers.len() > 1);
-            Some(attempts.max(u64::from(router.race)) + step + 1)
+            Some(attempts + step + 1)
         }
         Retries::Deadline => None,
     }

@@ -103,7 +103,7 @@ fn refused<'a>(ledger: &Ledger<'a>, promises: &Promises) -> HashSet<(usize, Opti
             error["code"] == -32601
         };
         let mut errors = served.replies.iter().filter_map(|reply| reply.error);
-        if matches!(served.status, 401 | 403 | 429) || errors.any(unknown) {
+        if matches!(served.status, 401..=403 | 413 | 429) || errors.any(unknown) {
             let ids = served.ids.iter().map(|id| (served.node, id.as_deref()));
             refused.extend(ids);
         }

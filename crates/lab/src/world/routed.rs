@@ -1,9 +1,11 @@
 //! The product's router as a subject: the engine of `core` alone, without a socket or a runtime.
 //!
-//! It carries out what the machines of `core` decide, as the library's driver does: chain checks
-//! that are shared by the calls that wait for them, warm checks, probes, racers that run on after
-//! their call is over, and a timer for every attempt, since the world tells nothing of one that
-//! never ends. Time is the world's, counted from one instant.
+//! It carries out what the machines of `core` decide, as the library's driver does: attempts, racers
+//! that run on after their call is over, a timer for every attempt, since the world tells nothing of
+//! one that never ends, and, in `aside`, everything that belongs to no call. Time is the world's,
+//! counted from one instant.
+
+mod aside;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -12,15 +14,15 @@ use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
 use highwater_core::bucket::{Account, Budget, Rate};
-use highwater_core::call::{Action, Leftover, Machine, Outcome, Plan, Settled};
-use highwater_core::classify::{Class, Verdict};
+use highwater_core::call::{Action, Leftover, Machine, Outcome, Plan};
+use highwater_core::classify::Class;
 use highwater_core::heads::HeadSettings;
 use highwater_core::identity::Check;
 use highwater_core::jsonrpc::{self, Limits, Message, Params};
-use highwater_core::judge::{of_class, quantity};
+use highwater_core::judge::of_class;
 use highwater_core::learn::Need;
 use highwater_core::method::lookup;
-use highwater_core::router::{Identity, Profile, Router, Ticket};
+use highwater_core::router::{Profile, Router, Ticket};
 use highwater_core::select::{Strategy, Weights};
 use highwater_core::settings::{HedgeSettings, RetryCount, Settings};
 use highwater_core::{AttemptId, ChainId, EndpointId, Now};
@@ -29,9 +31,7 @@ use super::subject::{Incoming, Order, Subject};
 use super::wire::{Judged, Question, Shown};
 use crate::node::Seen;
 use crate::scenario::{Choice, Preset, Retries, Routing, Scenario};
-
-/// Longest time for one probe.
-const PROBE: Duration = Duration::from_secs(4);
+use aside::{After, Asides, Waiter};
 
 /// A router between clients and nodes.
 #[derive(Debug)]
@@ -42,9 +42,7 @@ pub struct Routed {
     routing: Routing,
     calls: BTreeMap<u64, Call>,
     attempts: BTreeMap<u64, Attempt>,
-    checks: BTreeMap<u64, Flight>,
-    /// The check of each endpoint that a call may join.
-    joinable: Vec<Option<u64>>,
+    asides: Asides,
     timers: BTreeMap<u64, Timer>,
     /// Number of the last attempt, question or timer.
     last: u64,
@@ -72,6 +70,7 @@ struct Attempt {
     question: Rc<Question>,
     /// The head that was believed when it was sent.
     head: Option<u64>,
+    timeout: Duration,
     purpose: Purpose,
 }
 
@@ -81,28 +80,12 @@ enum Purpose {
     Call(u64, AttemptId),
     /// Its call is over.
     Loser(Box<Ticket>),
-    /// A chain check.
-    Check(Check),
-    /// A head that this call waits for.
-    Head(u64),
-    /// A head probe.
-    Probe,
-}
-
-/// A chain check under way; its number is its attempt's.
-#[derive(Debug)]
-struct Flight {
-    endpoint: EndpointId,
-    waiters: Vec<Waiter>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Waiter {
-    Call(u64),
-    /// Warm: it only keeps the check going.
-    Nobody,
-    /// Its endpoint is probed next.
-    Probe,
+    /// A chain check, for those who wait for this flight.
+    Check(u64, Check),
+    /// A head.
+    Head(After),
+    /// What an endpoint keeps.
+    Capabilities,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -160,14 +143,13 @@ impl Routed {
             .collect();
         let settings = Arc::new(settings(routing));
         Self {
-            joinable: vec![None; profiles.len()],
+            asides: Asides::new(profiles.len()),
             router: Router::new(settings, Some(chain), profiles, seed),
             base: Instant::now(),
             genesis: SystemTime::UNIX_EPOCH + genesis,
             routing: routing.clone(),
             calls: BTreeMap::new(),
             attempts: BTreeMap::new(),
-            checks: BTreeMap::new(),
             timers: BTreeMap::new(),
             last: 0,
             orders: Vec::new(),
@@ -218,7 +200,9 @@ impl Routed {
                         call.machine.on_check(endpoint, Some(&verdict));
                     }
                 }
-                Action::Head { endpoint, timeout } => self.look(number, endpoint, timeout, at),
+                Action::Head { endpoint, timeout } => {
+                    self.read_head(endpoint, After::Call(number), timeout, at);
+                }
                 Action::Warm { endpoint, timeout } => {
                     let _ = self.join(endpoint, Waiter::Nobody, timeout, at);
                 }
@@ -270,60 +254,21 @@ impl Routed {
             endpoint,
             question,
             head,
+            timeout,
             purpose,
         };
         self.attempts.insert(number, attempt);
         number
     }
 
-    /// Asks an endpoint for its head before a call goes there.
-    fn look(&mut self, call: u64, endpoint: EndpointId, timeout: Duration, at: Duration) {
-        let now = self.now(at);
-        if self
-            .router
-            .begin_aside(endpoint, lookup("eth_blockNumber"), now)
-        {
-            let id = self.number();
-            let question = Rc::new(Question::new(id, "eth_blockNumber", "[]", None));
-            self.send(endpoint, question, Purpose::Head(call), timeout, at);
-        } else if let Some(call) = self.calls.get_mut(&call) {
-            call.machine.on_head(endpoint);
-        }
-    }
-
-    /// Joins the chain check of an endpoint or begins one. An answer at once is why none was sent.
-    fn join(
-        &mut self,
-        endpoint: EndpointId,
-        waiter: Waiter,
-        timeout: Duration,
-        at: Duration,
-    ) -> Option<Verdict> {
-        if let Some(number) = self.joinable[endpoint.index()]
-            && let Some(flight) = self.checks.get_mut(&number)
-        {
-            flight.waiters.push(waiter);
-            if let Waiter::Call(call) = waiter {
-                self.wake_at(at.saturating_add(timeout), Timer::Waiter(call, number));
-            }
-            return None;
-        }
-        let now = self.now(at);
-        let Some(check) = self.router.begin_check(endpoint, now) else {
-            return Some(of_class(Class::RateLimited, Some("budget")));
-        };
-        let id = self.number();
-        let question = Question::new(id, "eth_chainId", "[]", None);
-        let purpose = Purpose::Check(check);
-        let number = self.send(endpoint, Rc::new(question), purpose, timeout, at);
-        self.joinable[endpoint.index()] = Some(number);
-        let waiters = vec![waiter];
-        self.checks.insert(number, Flight { endpoint, waiters });
-        None
+    /// Hangs up on a request.
+    fn hang_up(&mut self, number: u64) {
+        self.attempts.remove(&number);
+        self.orders.push(Order::Drop { attempt: number });
     }
 
     /// An attempt is over, with an answer or without.
-    fn settle(&mut self, number: u64, attempt: Attempt, judged: Judged, at: Duration) {
+    fn settle(&mut self, attempt: Attempt, judged: Judged, at: Duration) {
         let now = self.now(at);
         let endpoint = attempt.endpoint;
         match attempt.purpose {
@@ -339,99 +284,10 @@ impl Routed {
                 self.drive(number, at);
             }
             Purpose::Loser(ticket) => self.router.settle(&ticket, &judged.settled, now),
-            Purpose::Check(check) => {
-                let failure = match chain_id(&judged) {
-                    Ok(found) => {
-                        self.router.on_chain_id(endpoint, check, found);
-                        None
-                    }
-                    Err(judged) => {
-                        let (verdict, meaning) = *judged;
-                        self.router
-                            .on_check_failed(endpoint, &verdict, meaning, now);
-                        Some(verdict)
-                    }
-                };
-                self.checked(number, failure.as_ref(), at);
-            }
-            Purpose::Probe => self.on_head(endpoint, judged, now),
-            Purpose::Head(number) => {
-                self.on_head(endpoint, judged, now);
-                if let Some(call) = self.calls.get_mut(&number) {
-                    call.machine.on_head(endpoint);
-                }
-                self.drive(number, at);
-            }
+            Purpose::Check(flight, check) => self.on_chain(flight, check, &judged, at),
+            Purpose::Head(after) => self.on_head(endpoint, after, &judged, attempt.timeout, at),
+            Purpose::Capabilities => self.on_capabilities(endpoint, &judged, now),
         }
-    }
-
-    fn on_head(&mut self, endpoint: EndpointId, judged: Judged, now: Now) {
-        match judged.settled {
-            Settled::Result { .. } => {
-                let shown = judged.shown.as_ref();
-                if let Some(height) = shown.and_then(|shown| quantity(shown.text())) {
-                    self.router.on_probe(endpoint, height, now);
-                }
-            }
-            Settled::Terminal { verdict, meaning }
-            | Settled::Failed {
-                verdict, meaning, ..
-            } => self
-                .router
-                .on_probe_failed(endpoint, &verdict, meaning, PROBE, now),
-        }
-    }
-
-    /// A check is over: all who wait for it go on.
-    fn checked(&mut self, number: u64, failure: Option<&Verdict>, at: Duration) {
-        let Some(Flight { endpoint, waiters }) = self.checks.remove(&number) else {
-            return;
-        };
-        let joinable = &mut self.joinable[endpoint.index()];
-        if *joinable == Some(number) {
-            *joinable = None;
-        }
-        for waiter in waiters {
-            match waiter {
-                Waiter::Call(call) => self.on_check(call, endpoint, failure, at),
-                Waiter::Probe if self.router.identity(endpoint) == Identity::Verified => {
-                    self.probe(endpoint, at);
-                }
-                Waiter::Probe | Waiter::Nobody => {}
-            }
-        }
-    }
-
-    fn on_check(
-        &mut self,
-        number: u64,
-        endpoint: EndpointId,
-        failure: Option<&Verdict>,
-        at: Duration,
-    ) {
-        if let Some(call) = self.calls.get_mut(&number) {
-            call.machine.on_check(endpoint, failure);
-            self.drive(number, at);
-        }
-    }
-
-    /// A call lets go of a check that took too long: the next call begins a new one.
-    fn let_go(&mut self, call: u64, number: u64) -> Option<EndpointId> {
-        let flight = self.checks.get_mut(&number)?;
-        let waiter = Waiter::Call(call);
-        let place = flight.waiters.iter().position(|known| *known == waiter)?;
-        flight.waiters.remove(place);
-        let (endpoint, alone) = (flight.endpoint, flight.waiters.is_empty());
-        let joinable = &mut self.joinable[endpoint.index()];
-        if *joinable == Some(number) {
-            *joinable = None;
-        }
-        if alone {
-            self.checks.remove(&number);
-            self.attempts.remove(&number);
-            self.orders.push(Order::Drop { attempt: number });
-        }
-        Some(endpoint)
     }
 
     fn finish(&mut self, number: u64, outcome: Outcome, at: Duration) {
@@ -452,9 +308,9 @@ impl Routed {
                     }
                 }
                 Leftover::Cancel => {
+                    let sent = *sent;
                     self.router.cancel(&ticket, now);
-                    self.attempts.remove(sent);
-                    self.orders.push(Order::Drop { attempt: *sent });
+                    self.hang_up(sent);
                 }
             }
         }
@@ -478,31 +334,6 @@ impl Routed {
                 why: format!("{outcome:?}"),
             },
         });
-    }
-
-    fn probe(&mut self, endpoint: EndpointId, at: Duration) {
-        let now = self.now(at);
-        let row = lookup("eth_blockNumber");
-        if !self.router.begin_aside(endpoint, row, now) {
-            return;
-        }
-        let id = self.number();
-        let question = Question::new(id, "eth_blockNumber", "[]", self.chain());
-        self.send(endpoint, Rc::new(question), Purpose::Probe, PROBE, at);
-    }
-
-    fn tick(&mut self, at: Duration) {
-        let now = self.now(at);
-        for endpoint in self.router.probe_tick(true, now) {
-            if self.router.needs_check(endpoint) {
-                let _ = self.join(endpoint, Waiter::Probe, PROBE, at);
-            } else {
-                self.probe(endpoint, at);
-            }
-        }
-        if let Some(next) = self.router.next_probe() {
-            self.wake_at(self.moment(next), Timer::Probe);
-        }
     }
 
     fn chain(&self) -> Option<u64> {
@@ -561,11 +392,7 @@ impl Subject for Routed {
         if let Some(attempt) = self.attempts.remove(&number) {
             let wall = self.now(at).wall;
             let judged = attempt.question.judge(seen, attempt.head, wall);
-            if matches!(seen, Seen::Refused) {
-                // Whoever listens there next is asked for its chain again.
-                self.router.on_reconnected(attempt.endpoint);
-            }
-            self.settle(number, attempt, judged, at);
+            self.settle(attempt, judged, at);
         }
         self.told()
     }
@@ -583,7 +410,7 @@ impl Subject for Routed {
             Some(Timer::Attempt(number)) => {
                 if let Some(attempt) = self.attempts.remove(&number) {
                     self.orders.push(Order::Drop { attempt: number });
-                    self.settle(number, attempt, Judged::timeout(), at);
+                    self.settle(attempt, Judged::timeout(), at);
                 }
             }
             Some(Timer::Waiter(call, number)) => {
@@ -603,40 +430,11 @@ impl Subject for Routed {
             let now = self.now(at);
             call.machine.abandon(&mut self.router, now);
             for (_, sent) in call.running {
-                self.attempts.remove(&sent);
-                self.orders.push(Order::Drop { attempt: sent });
+                self.hang_up(sent);
             }
-            let checks = self.checks.iter();
-            let waits = |flight: &Flight| flight.waiters.contains(&Waiter::Call(number));
-            let waiting = checks.filter(|(_, flight)| waits(flight)).map(|(n, _)| *n);
-            for check in waiting.collect::<Vec<_>>() {
-                self.let_go(number, check);
-            }
+            self.leave_asides(number);
         }
         self.told()
-    }
-}
-
-/// The id that a check was answered with, or what its failure means.
-fn chain_id(judged: &Judged) -> Result<ChainId, Box<(Verdict, highwater_core::breaker::Meaning)>> {
-    let not_ready = |class, detail| Err(Box::new(Judged::meaning(of_class(class, Some(detail)))));
-    let shown = match (&judged.settled, &judged.shown) {
-        (
-            Settled::Failed {
-                verdict, meaning, ..
-            },
-            _,
-        ) => return Err(Box::new((verdict.clone(), *meaning))),
-        (Settled::Result { .. }, Some(shown)) => shown.text(),
-        (Settled::Terminal { .. } | Settled::Result { .. }, _) => {
-            return not_ready(Class::Internal, "error");
-        }
-    };
-    match quantity(shown) {
-        Some(0) => not_ready(Class::Syncing, "zero"),
-        Some(id) => Ok(ChainId(id)),
-        None if shown == "null" => not_ready(Class::Syncing, "null"),
-        None => not_ready(Class::MalformedEnvelope, "chain_id"),
     }
 }
 

@@ -86,7 +86,7 @@ async fn tells_of_attempts_moves_and_ejections_by_label_and_method_name() {
         panic!("{:?}", heard[6])
     };
     assert_eq!((*lane, *why), (Some(Lane::State), Reason::Failures));
-    let until = until.duration_since(start.into_std());
+    let until = until.saturating_duration_since(start.into_std());
     assert!(until > s(5) && until < s(6), "{until:?}");
 }
 

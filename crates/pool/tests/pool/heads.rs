@@ -148,14 +148,15 @@ async fn a_stuck_node_that_says_it_is_fine_gets_no_calls_and_has_no_error() {
     }
     let pool = pool(&[&stuck, &moving], probing());
     call_often(&pool).await;
-    sleep(s(4)).await;
-    moving.head(110);
-    sleep(s(5)).await;
+    for second in 1..=30 {
+        moving.head(100 + second);
+        sleep(s(1)).await;
+    }
     let before = sent(&[&stuck, &moving]);
     call_often(&pool).await;
     assert_eq!(sent(&[&stuck, &moving]), [before[0], before[1] + 20]);
     let snapshot = pool.snapshot();
-    assert_eq!(snapshot.reference_head, Some(110));
+    assert_eq!(snapshot.reference_head, Some(130));
     let stuck = &snapshot.endpoints[0];
     assert!(stuck.excess_lag.is_some());
     assert_eq!((stuck.error, stuck.counters.failed.len()), (0.0, 0));

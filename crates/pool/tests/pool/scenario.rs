@@ -87,13 +87,11 @@ impl Upstream for LabNode {
                 Seen::Refused => failed(SendErrorKind::Connect, Delivery::NotSent),
                 Seen::Broken => failed(SendErrorKind::Reset, Delivery::MaybeSent),
                 Seen::Complete { status, body, .. } => {
-                    let calls = calls.into_iter().map(|call| (call.id, call.method));
-                    let (ids, methods) = calls.unzip();
                     witness.saw(Event::Served {
                         at: witness.now(),
                         node: place,
-                        methods,
-                        ids,
+                        ids: calls.iter().map(|call| call.id.clone()).collect(),
+                        methods: calls.into_iter().map(|call| call.method).collect(),
                         status,
                         body: String::from_utf8_lossy(&body).into_owned(),
                     });
@@ -152,10 +150,15 @@ impl Client {
             Ask::Block => ("eth_getBlockByNumber", r#"["latest",false]"#.to_owned()),
             Ask::Balance => ("eth_getBalance", format!(r#"["{me}","latest"]"#)),
             Ask::BalanceAt => ("eth_getBalance", format!(r#"["{me}","{at:#x}"]"#)),
-            Ask::Call => ("eth_call", format!(r#"[{{"to":"{me}","data":"0x{at:016x}"}},"latest"]"#)),
+            Ask::Call => (
+                "eth_call",
+                format!(r#"[{{"to":"{me}","data":"0x{at:016x}"}},"latest"]"#),
+            ),
             Ask::Logs => {
                 let to = self.head;
-                let range = format!(r#"[{{"fromBlock":"{at:#x}","toBlock":"{to:#x}","topics":["{TRANSFER}"]}}]"#);
+                let range = format!(
+                    r#"[{{"fromBlock":"{at:#x}","toBlock":"{to:#x}","topics":["{TRANSFER}"]}}]"#
+                );
                 ("eth_getLogs", range)
             }
             Ask::Receipt if !self.hashes.is_empty() => {
@@ -227,7 +230,12 @@ async fn run(scenario: &Scenario, settings: Settings) -> Run {
     let pool = builder.build().unwrap();
     let clients = (0..scenario.load.clients).map(|number| {
         let client = Client::new(scenario, number);
-        tokio::spawn(live(scenario.clone(), client, pool.clone(), witness.clone()))
+        tokio::spawn(live(
+            scenario.clone(),
+            client,
+            pool.clone(),
+            witness.clone(),
+        ))
     });
     for client in clients.collect::<Vec<_>>() {
         client.await.unwrap();
@@ -282,7 +290,10 @@ async fn live(scenario: Scenario, mut client: Client, pool: Pool, witness: Witne
 impl Run {
     fn breaches(&self, scenario: &Scenario) -> BTreeSet<Breach> {
         let found = check(&self.history, &self.chain, &Promises::of(scenario));
-        found.into_iter().map(|violation| violation.breach).collect()
+        found
+            .into_iter()
+            .map(|violation| violation.breach)
+            .collect()
     }
 
     /// Calls of reads, and of those that write: made and unanswered.
@@ -298,7 +309,11 @@ impl Run {
                     }
                     counts[usize::from(writing)].0 += 1;
                 }
-                Event::Answered { call, got: Got::Nothing(_), .. } => {
+                Event::Answered {
+                    call,
+                    got: Got::Nothing(_),
+                    ..
+                } => {
                     counts[usize::from(writes.contains(call))].1 += 1;
                 }
                 _ => {}
@@ -333,7 +348,11 @@ async fn no_read_is_lost_and_routing_breaks_none_of_its_promises() {
         };
         let run = run(&scenario, settings).await;
         let [(reads, lost), (writes, open)] = run.unanswered();
-        assert!(reads > 100 && lost == 0, "{}: {lost} of {reads}", scenario.name);
+        assert!(
+            reads > 100 && lost == 0,
+            "{}: {lost} of {reads}",
+            scenario.name
+        );
         // A submission that may have left is not repeated (R-36).
         assert!(open * 20 <= writes, "{}: {open} of {writes}", scenario.name);
         let breaches = run.breaches(&scenario);

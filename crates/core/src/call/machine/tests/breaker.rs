@@ -54,9 +54,7 @@ fn a_half_open_endpoint_gets_one_call_that_may_be_repeated() {
     for method in ["eth_call", "eth_call", "eth_sendRawTransaction"] {
         assert_eq!(bench.one(method, Duration::ZERO, &Settled::VALUE), B);
     }
-    // It fails: out again, for longer.
-    bench.swap(&mut trial);
-    bench.next("eth_call");
+    // Where it fails: out again, for longer.
     let mut bench = Setup::new(2).call("eth_call");
     bench.history(A, 3, Duration::ZERO, &unsent());
     bench.pass(seconds(5));

@@ -376,3 +376,29 @@ fn a_check_that_told_nothing_is_not_repeated_beside_the_same_call() {
         .on_check(A, Some(&of_class(Class::Syncing, None)));
     assert_eq!(bench.checks(), B);
 }
+
+// an endpoint that could not be reached is checked again, and the call goes on trying
+#[test]
+fn a_call_goes_on_trying_an_endpoint_that_it_lost() {
+    let mut bench = Setup::new(1).checked().call("eth_call");
+    bench.asks(A, FIRST, &unsent());
+    bench.waits_between(millis(50), millis(100));
+    assert_eq!(bench.checks(), A);
+    bench.passes(A);
+    bench.machine.on_check(A, None);
+    bench.asks(A, SECOND, &Settled::VALUE);
+    assert_eq!(bench.ends(), Outcome::Answered(SECOND));
+    // A check that fails there is an attempt like another.
+    let mut bench = Setup::new(1)
+        .checked()
+        .set(|s| s.breaker.enabled = false)
+        .call("eth_call");
+    bench.asks(A, FIRST, &unsent());
+    for backoff in [50, 100] {
+        bench.waits_between(millis(backoff), millis(2 * backoff));
+        assert_eq!(bench.checks(), A);
+        bench.fails_check(A, Class::Internal, Some("connect"));
+    }
+    assert_eq!(bench.ends(), Outcome::Failed(None));
+    assert_eq!(bench.machine.reports().len(), 3);
+}
