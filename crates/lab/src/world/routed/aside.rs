@@ -276,7 +276,12 @@ impl Routed {
     ) {
         let now = self.now(at);
         let read = result(judged).and_then(|text| {
-            let odd = || Box::new(Judged::meaning(of_class(Class::MalformedEnvelope, Some("head"))));
+            let odd = || {
+                Box::new(Judged::meaning(of_class(
+                    Class::MalformedEnvelope,
+                    Some("head"),
+                )))
+            };
             quantity(text).ok_or_else(odd)
         });
         match read {
@@ -350,10 +355,7 @@ impl Routed {
                 continue;
             }
             let timeout = self.routing.attempt;
-            if self
-                .join(endpoint, Waiter::Probe, timeout, at)
-                .is_some()
-            {
+            if self.join(endpoint, Waiter::Probe, timeout, at).is_some() {
                 self.asides.probing[endpoint.index()] = false;
             }
         }
