@@ -78,6 +78,37 @@ pub(crate) struct ServeArguments {
     pub(crate) urls: Vec<String>,
 }
 
+#[derive(Args, Default)]
+pub(crate) struct ExplainArguments {
+    /// Admin listener of the gateway, instead of http://127.0.0.1:4546
+    #[arg(long, value_name = "URL")]
+    pub(crate) admin: Option<String>,
+    /// Its token, instead of the environment variable HIGHWATER_ADMIN_TOKEN
+    #[arg(long, value_name = "TOKEN")]
+    pub(crate) token: Option<String>,
+    /// Print the answer as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Parameters of the call as a JSON array: which blocks it needs depends on them
+    #[arg(long, value_name = "JSON")]
+    pub(crate) params: Option<String>,
+    /// The chain, by name, alias or id; may be left out where there is one only
+    #[arg(value_name = "CHAIN")]
+    pub(crate) chain: Option<String>,
+    /// The method; without one only the last decisions are shown
+    #[arg(value_name = "METHOD")]
+    pub(crate) method: Option<String>,
+}
+
+impl std::fmt::Debug for ExplainArguments {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ExplainArguments")
+            .field("chain", &self.chain)
+            .field("method", &self.method)
+            .finish_non_exhaustive()
+    }
+}
+
 #[derive(Args, Debug)]
 pub(crate) struct DemoArguments {
     /// Address of the gateway, instead of 127.0.0.1:4545; its admin listener is one port above
@@ -122,37 +153,6 @@ pub(crate) fn seed(text: Option<&str>) -> Result<Option<u64>, String> {
     text.map(str::parse)
         .transpose()
         .map_err(|_| "--seed: expected a whole number from 0 to 2^64 - 1".to_owned())
-}
-
-#[derive(Args, Default)]
-pub(crate) struct ExplainArguments {
-    /// Admin listener of the gateway, instead of http://127.0.0.1:4546
-    #[arg(long, value_name = "URL")]
-    pub(crate) admin: Option<String>,
-    /// Its token, instead of the environment variable HIGHWATER_ADMIN_TOKEN
-    #[arg(long, value_name = "TOKEN")]
-    pub(crate) token: Option<String>,
-    /// Print the answer as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Parameters of the call as a JSON array: which blocks it needs depends on them
-    #[arg(long, value_name = "JSON")]
-    pub(crate) params: Option<String>,
-    /// The chain, by name, alias or id; may be left out where there is one only
-    #[arg(value_name = "CHAIN")]
-    pub(crate) chain: Option<String>,
-    /// The method; without one only the last decisions are shown
-    #[arg(value_name = "METHOD")]
-    pub(crate) method: Option<String>,
-}
-
-impl std::fmt::Debug for ExplainArguments {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ExplainArguments")
-            .field("chain", &self.chain)
-            .field("method", &self.method)
-            .finish_non_exhaustive()
-    }
 }
 
 impl std::fmt::Debug for ServeArguments {

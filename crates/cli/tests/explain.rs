@@ -39,7 +39,10 @@ async fn explain(arguments: &[&str], token: Option<&str>) -> (i32, String, Strin
         String::from_utf8(stdout).unwrap(),
         String::from_utf8(stderr).unwrap(),
     );
-    assert!(!stdout.contains(CANARY) && !stderr.contains(CANARY), "{stdout}{stderr}");
+    assert!(
+        !stdout.contains(CANARY) && !stderr.contains(CANARY),
+        "{stdout}{stderr}"
+    );
     (status.code().unwrap(), stdout, stderr)
 }
 
@@ -51,8 +54,14 @@ async fn prints_every_endpoint_with_its_score_for_people_and_as_json() {
     let admin = gateway.admin_addr.unwrap().to_string();
     let (code, stdout, stderr) = explain(&["--admin", &admin, "ethereum", "eth_call"], None).await;
     assert_eq!((code, stderr.as_str()), (0, ""));
-    assert!(stdout.starts_with("chain ethereum (id 1), reference head "), "{stdout}");
-    assert!(stdout.contains("a call of eth_call now, by strategy adaptive\n"), "{stdout}");
+    assert!(
+        stdout.starts_with("chain ethereum (id 1), reference head "),
+        "{stdout}"
+    );
+    assert!(
+        stdout.contains("a call of eth_call now, by strategy adaptive\n"),
+        "{stdout}"
+    );
     assert!(stdout.contains("\n  own-node     0    200 "), "{stdout}");
     let url = format!("http://{admin}");
     let arguments = ["--admin", &url, "--json", "1", "eth_call", "--params", "[]"];
@@ -70,7 +79,10 @@ async fn a_token_comes_from_the_environment_or_a_flag() {
     let admin = gateway.admin_addr.unwrap().to_string();
     let (code, _, stderr) = explain(&["--admin", &admin], None).await;
     assert_eq!(code, 2);
-    assert!(stderr.contains("give --token, or set HIGHWATER_ADMIN_TOKEN"), "{stderr}");
+    assert!(
+        stderr.contains("give --token, or set HIGHWATER_ADMIN_TOKEN"),
+        "{stderr}"
+    );
     assert_eq!(explain(&["--admin", &admin], Some("wrong")).await.0, 2);
     assert_eq!(explain(&["--admin", &admin], Some("let-me-in")).await.0, 0);
     let flag = ["--admin", &admin, "--token", "let-me-in"];
@@ -103,8 +115,15 @@ async fn what_cannot_be_answered_is_told_with_what_to_do() {
         ),
     ] {
         let (ended, stdout, stderr) = explain(arguments, None).await;
-        assert_eq!((ended, stdout.as_str()), (code, ""), "{arguments:?}: {stderr}");
-        assert!(stderr.starts_with("error: ") && stderr.contains(text), "{stderr}");
+        assert_eq!(
+            (ended, stdout.as_str()),
+            (code, ""),
+            "{arguments:?}: {stderr}"
+        );
+        assert!(
+            stderr.starts_with("error: ") && stderr.contains(text),
+            "{stderr}"
+        );
         assert_eq!(stderr.lines().count(), 1, "{stderr}");
     }
 }

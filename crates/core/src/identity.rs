@@ -47,9 +47,7 @@ impl ChainCheck {
 
     /// Whether it is to be asked at all, from now on. A quarantine stays either way.
     pub fn set_verify(&mut self, verify: bool) {
-        if verify != self.verify
-            && !matches!(self.identity, Identity::Quarantined { .. })
-        {
+        if verify != self.verify && !matches!(self.identity, Identity::Quarantined { .. }) {
             self.identity = Self::new(verify).identity;
         }
         self.verify = verify;

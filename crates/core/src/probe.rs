@@ -134,11 +134,7 @@ impl ProbeClock {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[expect(clippy::disallowed_methods, reason = "any origin will do")]
-    fn origin() -> Instant {
-        Instant::now()
-    }
+    use crate::now::tests::origin;
 
     fn seconds(n: u64) -> Duration {
         Duration::from_secs(n)
@@ -157,7 +153,10 @@ mod tests {
             assert!(next.saturating_duration_since(now) <= seconds(4).mul_f64(1.1));
             now = next;
             ticks += u32::from(clock.tick(&settings, true, &mut rng, now));
-            assert!(now.saturating_duration_since(start) < seconds(66), "never stops");
+            assert!(
+                now.saturating_duration_since(start) < seconds(66),
+                "never stops"
+            );
         }
         assert!((14..=17).contains(&ticks), "{ticks}");
         assert!(clock.on_call(now + seconds(100)));

@@ -19,7 +19,7 @@ impl Accounts {
     /// Whose budget each endpoint of a chain spends, in order.
     pub(crate) fn of(&mut self, chain: &ChainSettings) -> Vec<Arc<Account>> {
         let account = |settings: &EndpointSettings| match &settings.account {
-            None => Arc::new(Account::new(&settings.label, &settings.budget)),
+            None => Arc::new(Account::new("", &settings.budget)),
             Some(name) => {
                 let new = || Arc::new(Account::new(name, &settings.budget));
                 Arc::clone(self.named.entry(name.clone()).or_insert_with(new))
@@ -70,7 +70,10 @@ fn declared(settings: &EndpointSettings) -> Declared {
     let range = settings.max_log_range;
     Declared {
         archive: settings.archive,
-        largest: range.map(|blocks| (Size::LogRange, blocks)).into_iter().collect(),
+        largest: range
+            .map(|blocks| (Size::LogRange, blocks))
+            .into_iter()
+            .collect(),
         ..Declared::default()
     }
 }

@@ -282,7 +282,10 @@ fn upstream(error: &Error) -> Wire<'static> {
 
 /// Whether everybody that was asked is below the block that the call is about.
 fn is_above_every_head(attempts: &[Attempt]) -> bool {
-    !attempts.is_empty() && attempts.iter().all(|attempt| attempt.class == Class::Behind)
+    !attempts.is_empty()
+        && attempts
+            .iter()
+            .all(|attempt| attempt.class == Class::Behind)
 }
 
 /// The order of R-33, where a network that failed tells least.

@@ -26,10 +26,9 @@ pub(crate) fn chains(settings: &Settings) -> Result<Vec<Chain>, ServeError> {
         .chains
         .iter()
         .map(|chain| {
-            let of_chain = accounts.of(chain);
-            let pool = pool(chain, settings, &of_chain)
+            let pool = pool(chain, settings, &accounts.of(chain))
                 .map_err(|e| ServeError::Configuration(format!("chain {}: {e}", chain.name)))?;
-            Ok(Chain::new(chain, &settings.server, pool, of_chain))
+            Ok(Chain::new(chain, &settings.server, pool))
         })
         .collect()
 }

@@ -10,8 +10,8 @@ use crate::{
     shutdown::Shutdown,
 };
 use highwater::Pool;
-use highwater_core::{bucket::Account, jsonrpc::Limits, router::Identity};
-use std::{net::IpAddr, sync::Arc, time::Duration};
+use highwater_core::{jsonrpc::Limits, router::Identity};
+use std::{net::IpAddr, time::Duration};
 
 /// Most bytes of large request bodies in memory at once, over the whole gateway: that of 16 of the
 /// largest legal ones, 80 MiB by default, but not above this, unless two would not fit.
@@ -47,20 +47,12 @@ pub(crate) struct Chain {
     pub(crate) write_timeout: Option<Duration>,
     /// Methods that are never repeated, beyond those that never are.
     pub(crate) never_repeat: Names,
-    /// Whose budget each endpoint spends, in order.
-    pub(crate) accounts: Vec<Arc<Account>>,
     verified: bool,
 }
 
 impl Chain {
-    pub(crate) fn new(
-        settings: &ChainSettings,
-        server: &ServerSettings,
-        pool: Pool,
-        accounts: Vec<Arc<Account>>,
-    ) -> Self {
+    pub(crate) fn new(settings: &ChainSettings, server: &ServerSettings, pool: Pool) -> Self {
         Self {
-            accounts,
             deadline: settings.deadline.unwrap_or(server.deadline),
             write_timeout: settings.write_timeout,
             never_repeat: Names::new(&settings.never_repeat),

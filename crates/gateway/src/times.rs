@@ -43,15 +43,12 @@ impl Times {
                     attempt: Some(attempt),
                 }
             }
-            Lane::Light
-            | Lane::State
-            | Lane::Range
-            | Lane::Trace
-            | Lane::Stream
-            | Lane::Denied => Self {
-                deadline: chain.deadline,
-                attempt: None,
-            },
+            Lane::Light | Lane::State | Lane::Range | Lane::Trace | Lane::Stream | Lane::Denied => {
+                Self {
+                    deadline: chain.deadline,
+                    attempt: None,
+                }
+            }
         };
         Self {
             deadline: asked.map_or(own.deadline, |asked| asked.min(own.deadline)),
@@ -128,7 +125,10 @@ mod tests {
     fn a_read_has_the_deadline_of_its_chain_or_of_the_server() {
         let default = chain("ethereum", |_| {});
         assert_eq!(times(&default, "eth_call", "[]", None), (9_000, None));
-        assert_eq!(times(&default, "eth_call", "[]", Some(9_500)), (9_000, None));
+        assert_eq!(
+            times(&default, "eth_call", "[]", Some(9_500)),
+            (9_000, None)
+        );
         let own = chain("ethereum", |chain| {
             chain.deadline = Some(Duration::from_secs(3));
         });
@@ -144,7 +144,12 @@ mod tests {
         assert_eq!(wait(r#"["0x02", 5000]"#), Some(7_000));
         assert_eq!(wait(r#"["0x02", "0x1388"]"#), Some(7_000));
         assert_eq!(wait(r#"["0x02", 9000000000]"#), Some(62_000));
-        for params in [r#"["0x02"]"#, r#"["0x02", null]"#, r#"["0x02", -1]"#, "[1, \"x\"]"] {
+        for params in [
+            r#"["0x02"]"#,
+            r#"["0x02", null]"#,
+            r#"["0x02", -1]"#,
+            "[1, \"x\"]",
+        ] {
             assert_eq!(wait(params), None, "{params}");
         }
         let send = lookup("eth_sendRawTransaction");

@@ -6,7 +6,7 @@
 use crate::{
     ask::Ask,
     inner::Inner,
-    judge::{Judged, Shown, judge, judge_failure},
+    judge::{Judged, Shown, judge, judge_failure, meaning},
     node::Node,
     upstream::Repeat,
 };
@@ -56,12 +56,7 @@ pub(crate) async fn send(
 ) -> Option<Judged> {
     let (question, meanings) = {
         let inner = pool.upgrade()?;
-        let ask = Ask::new(
-            inner.next_id(),
-            lookup(method),
-            method,
-            Params::Array("[]"),
-        );
+        let ask = Ask::new(inner.next_id(), lookup(method), method, Params::Array("[]"));
         (ask, Arc::clone(&inner.meanings))
     };
     let sent = node
@@ -90,11 +85,8 @@ pub(crate) async fn read_head(
         return Err(Box::new(of_class(Class::RateLimited, Some("budget"))));
     };
     let read = match result(&judged) {
-        Ok(text) => quantity(text).ok_or_else(|| {
-            let verdict = of_class(Class::MalformedEnvelope, Some("head"));
-            (verdict.clone(), crate::judge::meaning(&verdict))
-        }),
-        Err(failed) => Err(failed),
+        Ok(text) => quantity(text).ok_or_else(|| told(Class::MalformedEnvelope, Some("head"))),
+        Err(told) => Err(told),
     };
     let Some(inner) = pool.upgrade() else {
         return Ok(());
@@ -109,7 +101,8 @@ pub(crate) async fn read_head(
             state.router.on_probe(endpoint, height, now);
             Ok(())
         }
-        Err((verdict, meaning)) => {
+        Err(told) => {
+            let (verdict, meaning) = *told;
             state
                 .router
                 .on_probe_failed(endpoint, &verdict, meaning, timeout, now);
@@ -144,8 +137,11 @@ pub(crate) async fn read_capabilities(pool: &Weak<Inner>, node: &Arc<Node>, time
     inner.tell(state);
 }
 
+/// What a failure was and what it means for its endpoint.
+pub(crate) type Told = Box<(Verdict, Meaning)>;
+
 /// The text of a result; else what the failure was.
-pub(crate) fn result(judged: &Judged) -> Result<&str, (Verdict, Meaning)> {
+pub(crate) fn result(judged: &Judged) -> Result<&str, Told> {
     match (&judged.settled, &judged.shown) {
         (Settled::Result { .. }, Some(shown)) => Ok(text(shown)),
         (
@@ -154,13 +150,16 @@ pub(crate) fn result(judged: &Judged) -> Result<&str, (Verdict, Meaning)> {
             }
             | Settled::Terminal { verdict, meaning },
             _,
-        ) => Err((verdict.clone(), *meaning)),
-        (Settled::Result { .. }, None) => {
-            let verdict = of_class(Class::MalformedEnvelope, None);
-            let meaning = crate::judge::meaning(&verdict);
-            Err((verdict, meaning))
-        }
+        ) => Err(Box::new((verdict.clone(), *meaning))),
+        (Settled::Result { .. }, None) => Err(told(Class::MalformedEnvelope, None)),
     }
+}
+
+/// A failure that no HTTP answer told.
+pub(crate) fn told(class: Class, detail: Option<&'static str>) -> Told {
+    let verdict = of_class(class, detail);
+    let meaning = meaning(&verdict);
+    Box::new((verdict, meaning))
 }
 
 fn text(shown: &Shown) -> &str {

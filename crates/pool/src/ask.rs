@@ -42,12 +42,7 @@ enum Shape {
 
 impl Ask {
     /// Writes a request.
-    pub(crate) fn new(
-        id: u64,
-        row: &'static Descriptor,
-        method: &str,
-        params: Params<'_>,
-    ) -> Self {
+    pub(crate) fn new(id: u64, row: &'static Descriptor, method: &str, params: Params<'_>) -> Self {
         let mut message = Vec::new();
         write_request(&mut message, id, method, params);
         let (shape, raw) = match params {
@@ -61,8 +56,8 @@ impl Ask {
         let end = message.len().saturating_sub(1);
         let begin = end.saturating_sub(raw.len());
         let digits = id.checked_ilog10().unwrap_or(0) as usize + 1;
-        let name = BEFORE_ID.len() + digits + BEFORE_NAME.len()
-            ..begin.saturating_sub(BEFORE_PARAMS.len());
+        let name =
+            BEFORE_ID.len() + digits + BEFORE_NAME.len()..begin.saturating_sub(BEFORE_PARAMS.len());
         Self {
             id,
             row,

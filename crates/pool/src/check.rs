@@ -1,15 +1,15 @@
-//! Asking an endpoint for its chain id, and for its head where calls move to a tier that the probe
-//! timer leaves alone.
+//! Asking an endpoint for its chain id, and for its head where calls move to a tier that the
+//! probe timer leaves alone.
 //!
-//! Calls that meet an unchecked endpoint at the same time share one check. It belongs to all of
-//! them: whoever waits drives it, so it needs no task, goes on when one of them gives up, and ends
-//! with the last. A call that times out while it waits lets go of the check, and the next call
-//! starts a new one, so one hung socket does not hold up everybody.
+//! Calls that meet such an endpoint at the same time share one request. It belongs to all of them:
+//! whoever waits drives it, so it needs no task, goes on when one of them gives up, and ends with the
+//! last. A call that times out while it waits lets go of it, and the next call starts a new one, so
+//! one hung socket does not hold up everybody.
 
 use crate::{
-    aside,
+    aside::{self, Told, told},
     inner::Inner,
-    judge::{Judged, Shown, meaning},
+    judge::Judged,
     node::Node,
 };
 use futures_util::{
@@ -18,30 +18,27 @@ use futures_util::{
 };
 use highwater_core::{
     ChainId,
-    breaker::Meaning,
     call::Settled,
     classify::{Class, Verdict},
     identity::Check,
     judge::{of_class, quantity},
-    router::Identity,
 };
 use parking_lot::Mutex;
 use std::{
     sync::{Arc, Weak},
     time::Duration,
 };
-use tokio::time::Instant;
 
 /// That the router knows, or why a check told nothing.
 type Found = Result<(), Box<Verdict>>;
 type Flight = Shared<BoxFuture<'static, Found>>;
 
-/// The check of one endpoint that is under way, if any.
+/// The request of this kind to one endpoint that is under way, if any.
 #[derive(Default)]
 pub(crate) struct Checking(Mutex<Option<WeakShared<BoxFuture<'static, Found>>>>);
 
 impl Checking {
-    /// The check under way, or a new one.
+    /// The one under way, or a new one.
     fn join(&self, start: impl FnOnce() -> BoxFuture<'static, Found>) -> Flight {
         let mut slot = self.0.lock();
         if let Some(flight) = slot.as_ref().and_then(WeakShared::upgrade)
@@ -79,89 +76,76 @@ pub(crate) async fn check(
 ) -> Option<Verdict> {
     let flight = node.checking.join(|| {
         let (pool, node) = (pool.clone(), Arc::clone(node));
-        approach(pool, node, timeout).boxed()
+        async move {
+            match begin(&pool, &node)? {
+                Some(begun) => ask_chain(&pool, &node, begun, timeout).await,
+                // Somebody else's check was quicker.
+                None => Ok(()),
+            }
+        }
+        .boxed()
     });
+    share(&node.checking, flight, timeout).await
+}
+
+/// Asks an endpoint for its head before a call goes there, whatever comes of it.
+///
+/// Cancellation: as for [`check`].
+pub(crate) async fn look(pool: &Weak<Inner>, node: &Arc<Node>, timeout: Duration) {
+    let flight = node.looking.join(|| {
+        let (pool, node) = (pool.clone(), Arc::clone(node));
+        async move { aside::read_head(&pool, &node, timeout).await }.boxed()
+    });
+    share(&node.looking, flight, timeout).await;
+}
+
+async fn share(slot: &Checking, flight: Flight, timeout: Duration) -> Option<Verdict> {
     match tokio::time::timeout(timeout, flight.clone()).await {
         Ok(Ok(())) => None,
         Ok(Err(verdict)) => Some(*verdict),
         Err(_) => {
-            node.checking.leave(&flight);
+            slot.leave(&flight);
             Some(of_class(Class::Timeout, Some("timeout")))
         }
     }
 }
 
-/// The same beside the calls, in a task on the caller's runtime: nobody waits for it, and it ends
+/// A check beside the calls, in a task on the caller's runtime: nobody waits for it, and it ends
 /// within its time.
 pub(crate) fn warm(pool: &Weak<Inner>, node: &Arc<Node>, timeout: Duration) {
     let (pool, node) = (pool.clone(), Arc::clone(node));
     tokio::spawn(async move { check(&pool, &node, timeout).await });
 }
 
-/// What is still to be asked of an endpoint.
-struct Due {
-    chain: Option<Check>,
-    head: bool,
-}
-
-/// Everything that goes before a call, within the time.
-async fn approach(pool: Weak<Inner>, node: Arc<Node>, timeout: Duration) -> Found {
-    let end = Instant::now() + timeout.min(crate::driver::FAR);
-    let Due { chain, head } = due(&pool, &node)?;
-    if let Some(begun) = chain {
-        ask_chain(&pool, &node, begun, timeout).await?;
-    }
-    if head && aside::identity(&pool, &node) == Some(Identity::Verified) {
-        let left = end.saturating_duration_since(Instant::now());
-        let asked = aside::read_head(&pool, &node, left).await;
-        // One that does not tell its head may serve all the same.
-        asked.or_else(|verdict| {
-            if verdict.counts_against_endpoint {
-                Err(verdict)
-            } else {
-                Ok(())
-            }
-        })?;
-    }
-    Ok(())
-}
-
-/// Looks what is due, and spends the token of a chain check that is.
-fn due(pool: &Weak<Inner>, node: &Arc<Node>) -> Result<Due, Box<Verdict>> {
+/// Spends the token of a chain check, if one is due.
+fn begin(pool: &Weak<Inner>, node: &Arc<Node>) -> Result<Option<Check>, Box<Verdict>> {
     let gone = || Box::new(of_class(Class::Internal, Some("gone")));
     let inner = pool.upgrade().ok_or_else(gone)?;
-    let now = inner.now();
     let mut state = inner.lock();
     let endpoint = state.place(node).ok_or_else(gone)?;
-    let head = state.router.wants_head(endpoint, now);
-    let chain = if state.router.needs_check(endpoint) {
-        let begun = state.router.begin_check(endpoint, now);
-        Some(begun.ok_or_else(|| Box::new(of_class(Class::RateLimited, Some("budget"))))?)
-    } else {
-        None
-    };
-    Ok(Due { chain, head })
+    if !state.router.needs_check(endpoint) {
+        return Ok(None);
+    }
+    match state.router.begin_check(endpoint, inner.now()) {
+        Some(begun) => Ok(Some(begun)),
+        None => Err(Box::new(of_class(Class::RateLimited, Some("budget")))),
+    }
 }
 
 /// One chain check, whose token is spent, to what the router makes of it.
-async fn ask_chain(
-    pool: &Weak<Inner>,
-    node: &Arc<Node>,
-    begun: Check,
-    timeout: Duration,
-) -> Found {
+async fn ask_chain(pool: &Weak<Inner>, node: &Arc<Node>, begun: Check, timeout: Duration) -> Found {
     let Some(judged) = aside::send(pool, node, "eth_chainId", timeout).await else {
         return Ok(());
     };
     let Some(inner) = pool.upgrade() else {
         return Ok(());
     };
-    let (verdict, meaning) = match read(judged) {
+    let (verdict, meaning) = match read(&judged) {
         Ok(chain) => {
             inner.identify(node, begun, chain);
             return Ok(());
         }
-        Err(told_nothing) => told_nothing,
+        Err(told) => *told,
     };
     tracing::debug!(endpoint = %node.label, class = ?verdict.class, "chain check told nothing");
     let now = inner.now();
@@ -177,27 +161,15 @@ async fn ask_chain(
 
 /// An id in hex is the only answer that tells. Zero, null and errors of any text mean "not ready" or
 /// "ask again", never "another chain".
-fn read(judged: Judged) -> Result<ChainId, (Verdict, Meaning)> {
-    let not_ready = |class, detail| {
-        let verdict = of_class(class, Some(detail));
-        let meaning = meaning(&verdict);
-        Err((verdict, meaning))
-    };
-    let shown = match (judged.settled, judged.shown) {
-        (Settled::Failed { verdict, meaning, .. }, _) => return Err((verdict, meaning)),
-        (Settled::Result { .. }, Some(shown)) => shown,
-        (Settled::Terminal { .. } | Settled::Result { .. }, _) => {
-            return not_ready(Class::Internal, "error");
-        }
-    };
-    match chain_id(&shown) {
-        Some(0) => not_ready(Class::Syncing, "zero"),
-        Some(id) => Ok(ChainId(id)),
-        None if &shown.body[shown.span.clone()] == b"null" => not_ready(Class::Syncing, "null"),
-        None => not_ready(Class::MalformedEnvelope, "chain_id"),
+fn read(judged: &Judged) -> Result<ChainId, Told> {
+    if let Settled::Terminal { .. } = judged.settled {
+        return Err(told(Class::Internal, Some("error")));
     }
-}
-
-fn chain_id(shown: &Shown) -> Option<u64> {
-    quantity(std::str::from_utf8(&shown.body[shown.span.clone()]).ok()?)
+    let text = aside::result(judged)?;
+    match quantity(text) {
+        Some(0) => Err(told(Class::Syncing, Some("zero"))),
+        Some(id) => Ok(ChainId(id)),
+        None if text == "null" => Err(told(Class::Syncing, Some("null"))),
+        None => Err(told(Class::MalformedEnvelope, Some("chain_id"))),
+    }
 }

@@ -12,16 +12,15 @@
 use crate::{
     Answer, Attempt, CallOptions, Error, Request,
     ask::{Ask, Known},
-    aside::read_head,
-    check::{check, warm},
+    check::{check, look, warm},
     inner::{Inner, State, place},
     judge::{Judged, Shown, judge, judge_failure},
     node::Node,
-    upstream::Repeat,
+    upstream::{Repeat, SendError, SendErrorKind},
 };
 use highwater_core::{
-    AttemptId, EndpointId,
-    call::{Action, Leftover, Machine, Outcome, Plan, Report, Settled},
+    AttemptId, EndpointId, Now,
+    call::{Action, Delivery, Leftover, Machine, Outcome, Plan, Report, Settled},
     jsonrpc::Params,
     learn::Need,
     method::Racing,
@@ -54,7 +53,7 @@ pub(crate) async fn drive(
         return Err(Error::Closed);
     }
     let row = request.descriptor;
-    let repeatable = row.is_read() && !options.solitary;
+    let may_repeat = row.is_read() && !options.solitary;
     let (mut call, mut next) = Call::begin(inner, request, options);
     let ask = Ask::new(inner.next_id(), row, request.method, request.params);
     let mut alone = pin!(None);
@@ -68,12 +67,8 @@ pub(crate) async fn drive(
                 call.step(None)
             }
             Next::Head(node, endpoint, timeout) => {
-                let pool = Arc::downgrade(inner);
-                // One that does not tell its head may serve all the same.
-                // Boxed: it is rare and would make every call's future larger.
-                if let Err(verdict) = Box::pin(read_head(&pool, &node, timeout)).await {
-                    tracing::debug!(endpoint = %node.label, class = ?verdict.class, "no head");
-                }
+                // Boxed: it is rare, and would make every call's future larger.
+                Box::pin(look(&Arc::downgrade(inner), &node, timeout)).await;
                 call.machine.on_head(endpoint);
                 call.step(None)
             }
@@ -82,7 +77,7 @@ pub(crate) async fn drive(
                 call.step(None)
             }
             Next::Send(node, attempt, timeout, known) => {
-                let repeat = if repeatable {
+                let repeat = if may_repeat {
                     Repeat::Elsewhere
                 } else {
                     Repeat::Never
@@ -95,6 +90,13 @@ pub(crate) async fn drive(
                     alone_is = Some(attempt);
                 }
                 call.step(None)
+            }
+            Next::Gone(attempt) => {
+                let gone = SendError {
+                    kind: SendErrorKind::Reset,
+                    delivery: Delivery::NotSent,
+                };
+                call.step(Some((attempt, judge_failure(gone))))
             }
             Next::Wait(at) => {
                 let ended = match alone_is.take() {
@@ -115,9 +117,11 @@ pub(crate) async fn drive(
 /// What the machine wants done, with the endpoint that it is to be done at.
 enum Next {
     Check(Arc<Node>, EndpointId, Duration),
-    Head(Arc<Node>, EndpointId, Duration),
     Warm(Arc<Node>, Duration),
+    Head(Arc<Node>, EndpointId, Duration),
     Send(Arc<Node>, AttemptId, Duration, Known),
+    /// An attempt whose endpoint has left before it was sent.
+    Gone(AttemptId),
     Wait(Instant),
     Finish(Outcome),
 }
@@ -134,7 +138,7 @@ struct Call<'a> {
     beside: bool,
     several: Attempts,
     /// Whom each attempt asked.
-    sent: SmallVec<[Arc<Node>; 2]>,
+    sent: SmallVec<[(AttemptId, Arc<Node>); 2]>,
     kept: SmallVec<[(AttemptId, Shown); 1]>,
     /// What failed before the endpoints were replaced.
     earlier: Vec<Attempt>,
@@ -175,7 +179,7 @@ impl<'a> Call<'a> {
             earlier: Vec::new(),
             over: false,
         };
-        let next = call.poll(state);
+        let next = call.poll(state, now);
         if wake {
             inner.wake_probes();
         }
@@ -190,21 +194,20 @@ impl<'a> Call<'a> {
         {
             tracing::debug!(endpoint = %node.label, class = ?verdict.class, "attempt failed");
         }
+        let now = self.inner.now();
         let mut state = self.inner.lock();
         if !Arc::ptr_eq(&self.nodes, &state.nodes) {
             self.follow(&state);
         }
         if let Some((attempt, Judged { settled, shown })) = ended {
             self.kept.extend(shown.map(|shown| (attempt, shown)));
-            let now = self.inner.now();
             self.machine
                 .on_settled(&mut state.router, attempt, &settled, now);
         }
-        self.poll(state)
+        self.poll(state, now)
     }
 
-    fn poll(&mut self, mut state: MutexGuard<'_, State>) -> Next {
-        let now = self.inner.now();
+    fn poll(&mut self, mut state: MutexGuard<'_, State>, now: Now) -> Next {
         let next = match self.machine.poll(&mut state.router, now) {
             Action::Check { endpoint, timeout } => {
                 Next::Check(Arc::clone(state.node(endpoint)), endpoint, timeout)
@@ -216,12 +219,17 @@ impl<'a> Call<'a> {
                 Next::Warm(Arc::clone(state.node(endpoint)), timeout)
             }
             Action::Send {
+                endpoint: EndpointId::GONE,
+                attempt,
+                ..
+            } => Next::Gone(attempt),
+            Action::Send {
                 endpoint,
                 attempt,
                 timeout,
             } => {
                 let node = Arc::clone(state.node(endpoint));
-                self.sent.push(Arc::clone(&node));
+                self.sent.push((attempt, Arc::clone(&node)));
                 let known = Known {
                     head: state.router.reference_head(now),
                     chain: state.router.chain(),
@@ -323,12 +331,19 @@ impl<'a> Call<'a> {
 
     /// Whom an attempt asked.
     fn node(&self, attempt: AttemptId) -> Option<&Arc<Node>> {
-        self.sent.get(usize::from(attempt.0))
+        let mut sent = self.sent.iter();
+        sent.find(|(sent, _)| *sent == attempt)
+            .map(|(_, node)| node)
     }
 
     fn attempts(&mut self) -> Vec<Attempt> {
         let mut attempts = std::mem::take(&mut self.earlier);
-        attempts.extend(self.machine.reports().iter().map(|report| self.attempt(report)));
+        attempts.extend(
+            self.machine
+                .reports()
+                .iter()
+                .map(|report| self.attempt(report)),
+        );
         attempts
     }
 

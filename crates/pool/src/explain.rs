@@ -34,6 +34,8 @@ pub struct Considered {
     pub out: Option<Why>,
     /// Its score and what it is made of; lower is better.
     pub parts: Parts,
+    /// What the strategy makes of it; `None` where it is out or the strategy has no number for it.
+    pub value: Option<f64>,
 }
 
 /// One decision that was taken.
@@ -75,10 +77,11 @@ impl State {
             tier: one.tier,
             out: one.out,
             parts: one.parts,
+            value: one.value,
         });
         Explanation {
             method: method_name(explanation.method),
-            strategy: self.router.settings().strategy.name(),
+            strategy: explanation.strategy,
             reference_head: explanation.reference,
             considered: considered.collect(),
         }

@@ -1,12 +1,7 @@
 //! What all clones of a pool share.
 
 use crate::{
-    Error,
-    judge::Meanings,
-    listen::Listeners,
-    node::Node,
-    probe::Probing,
-    upstream::HttpOptions,
+    Error, judge::Meanings, listen::Listeners, node::Node, probe::Probing, upstream::HttpOptions,
 };
 use highwater_core::{
     ChainId, EndpointId, Now,
@@ -169,10 +164,13 @@ impl Inner {
 
     pub(crate) fn chain_mismatch(&self) -> Error {
         let state = self.lock();
-        let found = state.router.ids().filter_map(|id| match state.router.identity(id) {
-            Identity::Quarantined { found } => Some((state.node(id).label.to_string(), found)),
-            Identity::Unchecked | Identity::Verified => None,
-        });
+        let found = state
+            .router
+            .ids()
+            .filter_map(|id| match state.router.identity(id) {
+                Identity::Quarantined { found } => Some((state.node(id).label.to_string(), found)),
+                Identity::Unchecked | Identity::Verified => None,
+            });
         match state.router.chain() {
             Some(expected) => Error::ChainMismatch {
                 expected,

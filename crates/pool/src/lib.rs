@@ -2,6 +2,33 @@
 //!
 //! [`Pool`] takes a call, asks [`highwater_core`] which endpoint serves it, carries that out, and
 //! hands back an [`Answer`] whose bytes are the endpoint's own.
+//!
+//! ```no_run
+//! use highwater::{CallOptions, Endpoint, Payload, Pool, Request, SecretUrl};
+//! use highwater::core::{ChainId, jsonrpc::Params, method};
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let one = SecretUrl::parse("https://ethereum-rpc.publicnode.com")?;
+//! let two = SecretUrl::parse("https://eth.drpc.org")?;
+//! let pool = Pool::builder()
+//!     .chain(ChainId(1))
+//!     .endpoint(Endpoint::url(one))
+//!     .endpoint(Endpoint::url(two))
+//!     .on_event(|event| println!("{event:?}"))
+//!     .build()?;
+//! let request = Request {
+//!     method: "eth_blockNumber",
+//!     descriptor: method::lookup("eth_blockNumber"),
+//!     params: Params::Array("[]"),
+//! };
+//! let answer = pool.request(request, CallOptions::default()).await?;
+//! match answer.payload() {
+//!     Payload::Result(result) => println!("{} says {result}", answer.endpoint()),
+//!     Payload::Error(error) => println!("{} refuses: {error}", answer.endpoint()),
+//! }
+//! # Ok(())
+//! # }
+//! ```
 
 mod answer;
 mod aside;

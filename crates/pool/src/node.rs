@@ -27,7 +27,9 @@ pub(crate) struct Node {
     pub(crate) host: Arc<str>,
     pub(crate) wired: Wired,
     pub(crate) scrubber: Scrubber,
+    /// The chain check under way, and the look at its head before a call.
     pub(crate) checking: Checking,
+    pub(crate) looking: Checking,
 }
 
 #[derive(Clone)]
@@ -62,6 +64,7 @@ impl Node {
             wired,
             scrubber,
             checking: Checking::default(),
+            looking: Checking::default(),
         })
     }
 
@@ -74,6 +77,7 @@ impl Node {
             wired: self.wired.clone(),
             scrubber: self.scrubber.clone(),
             checking: Checking::default(),
+            looking: Checking::default(),
         }
     }
 

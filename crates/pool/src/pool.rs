@@ -9,11 +9,7 @@ use crate::{
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use highwater_core::{
-    ChainId, Now,
-    jsonrpc::Params,
-    method::Descriptor,
-    router::{Identity, Router},
-    select::Strategy,
+    ChainId, jsonrpc::Params, method::Descriptor, router::Identity, select::Strategy,
     settings::Settings,
 };
 use std::{fmt, future::Future, sync::Arc, time::Duration};
@@ -132,13 +128,6 @@ impl Pool {
         while probes.next().await.is_some() {}
         drop(probes);
         self.snapshot()
-    }
-
-    /// The router under its lock, with the time now: for looking, and for nothing that takes long.
-    #[doc(hidden)]
-    pub fn with_router<T>(&self, look: impl FnOnce(&mut Router, Now) -> T) -> T {
-        let now = self.inner.now();
-        look(&mut self.inner.lock().router, now)
     }
 
     /// Drives the head probes: for an owner that wants them on a runtime of its own. As long

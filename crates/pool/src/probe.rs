@@ -12,11 +12,7 @@ use crate::{
     inner::Inner,
     node::Node,
 };
-use futures_util::{
-    FutureExt, StreamExt,
-    future::BoxFuture,
-    stream::FuturesUnordered,
-};
+use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use highwater_core::router::Identity;
 use parking_lot::Mutex;
 use std::{
@@ -71,7 +67,9 @@ impl Probing {
 
     fn has(&self, told: &Arc<Notify>) -> bool {
         let seat = self.seat.lock();
-        seat.taken.as_ref().is_some_and(|taken| Arc::ptr_eq(taken, told))
+        seat.taken
+            .as_ref()
+            .is_some_and(|taken| Arc::ptr_eq(taken, told))
     }
 
     /// Gives the seat up; says whether it was this driver's.

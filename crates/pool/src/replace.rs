@@ -70,10 +70,11 @@ impl<'a> Matching<'a> {
                     continue;
                 }
                 let is_same = |node: &&Arc<Node>| {
-                    node.is_at(&endpoint.transport)
-                        && (!by_label || *node.label == *labels[place])
+                    node.is_at(&endpoint.transport) && (!by_label || *node.label == *labels[place])
                 };
-                let slot = free.iter_mut().find(|slot| slot.as_ref().is_some_and(is_same));
+                let slot = free
+                    .iter_mut()
+                    .find(|slot| slot.as_ref().is_some_and(is_same));
                 found[place] = slot.and_then(Option::take);
             }
         }

@@ -164,7 +164,10 @@ mod tests {
             version: VERSION + 1,
             ..totals
         };
-        assert_eq!(Totals::from_json(&other.to_json()), Err(TotalsError::Version));
+        assert_eq!(
+            Totals::from_json(&other.to_json()),
+            Err(TotalsError::Version)
+        );
         assert_eq!(other.of_account("main"), []);
         let long = format!("{}{}", other.to_json(), " ".repeat(MOST_BYTES));
         assert_eq!(Totals::from_json(&long), Err(TotalsError::TooLarge));

@@ -64,7 +64,7 @@ impl Admin {
             .enable_all()
             .build()
             .map_err(|error| internal(error.to_string()))?;
-        let answer = runtime.block_on(timeout(WAIT, self.exchange(target, token)));
+        let answer = runtime.block_on(async { timeout(WAIT, self.exchange(target, token)).await });
         let (status, body) = answer.unwrap_or_else(|_| {
             let wait = WAIT.as_secs();
             let problem = format!("the admin listener did not answer within {wait} s");
@@ -148,11 +148,20 @@ mod tests {
                 port,
             })
         };
-        assert_eq!(Admin::parse("http://127.0.0.1:4546"), admin("127.0.0.1", 4546));
-        assert_eq!(Admin::parse("http://127.0.0.1:4546/"), admin("127.0.0.1", 4546));
+        assert_eq!(
+            Admin::parse("http://127.0.0.1:4546"),
+            admin("127.0.0.1", 4546)
+        );
+        assert_eq!(
+            Admin::parse("http://127.0.0.1:4546/"),
+            admin("127.0.0.1", 4546)
+        );
         assert_eq!(Admin::parse("localhost:1"), admin("localhost", 1));
         assert_eq!(Admin::parse("http://[::1]:5"), admin("[::1]", 5));
-        assert_eq!(Admin::parse("http://gateway.example"), admin("gateway.example", 80));
+        assert_eq!(
+            Admin::parse("http://gateway.example"),
+            admin("gateway.example", 80)
+        );
     }
 
     // hardening C11
@@ -169,7 +178,10 @@ mod tests {
         ] {
             let Refusal(exit, problem) = Admin::parse(text).unwrap_err();
             assert_eq!(exit, Exit::Usage, "{text}");
-            assert!(problem.starts_with("--admin: ") && !problem.contains("canary"), "{problem}");
+            assert!(
+                problem.starts_with("--admin: ") && !problem.contains("canary"),
+                "{problem}"
+            );
         }
     }
 }

@@ -10,6 +10,8 @@ use url::form_urlencoded::Serializer;
 
 /// The admin listener where nothing else is said.
 const ADMIN: &str = "http://127.0.0.1:4546";
+/// What is asked there, before the query.
+const PATH: &str = "/api/explain?";
 /// Where a token is looked for that is not given.
 const TOKEN: &str = "HIGHWATER_ADMIN_TOKEN";
 
@@ -42,7 +44,7 @@ fn token(arguments: &ExplainArguments) -> Option<String> {
 }
 
 fn target(arguments: &ExplainArguments) -> String {
-    let mut query = Serializer::new(String::from("/api/explain?"));
+    let mut query = Serializer::for_suffix(String::from(PATH), PATH.len());
     for (name, value) in [
         ("chain", &arguments.chain),
         ("method", &arguments.method),

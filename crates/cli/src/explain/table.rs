@@ -191,7 +191,10 @@ last decisions, newest first (at most one a second is kept)
     fn what_is_missing_is_shown_as_missing() {
         let expected = "chain -, reference head unknown\n\nno decision was taken yet\n";
         assert_eq!(text(&json!({})), expected);
-        assert_eq!(text(&json!({ "chain": "a\u{1b}[31m" })), expected.replace('-', "a[31m"));
+        assert_eq!(
+            text(&json!({ "chain": "a\u{1b}[31m" })),
+            expected.replace('-', "a[31m")
+        );
     }
 
     #[test]

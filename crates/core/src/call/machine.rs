@@ -345,9 +345,7 @@ impl Machine {
             }
             Reason::Failed => return self.give_up(router, now),
             // A holder's word needs no costlier one.
-            Reason::Confirm if self.believes_absent() => {
-                (Purpose::Confirm, Tiers::Only(self.tier))
-            }
+            Reason::Confirm if self.believes_absent() => (Purpose::Confirm, Tiers::Only(self.tier)),
             Reason::Confirm => (Purpose::Confirm, Tiers::All),
         };
         match router.pick(&self.query(purpose, tiers), now) {
@@ -370,7 +368,10 @@ impl Machine {
         self.warm.extend(choice.warm);
         let wants_head = choice.wants_head && !self.looked.contains(&endpoint);
         let at_once = choice.verified && !wants_head;
-        if reason == Reason::Confirm && self.believes_absent() && !(at_once && choice.health != Health::Failing) {
+        if reason == Reason::Confirm
+            && self.believes_absent()
+            && !(at_once && choice.health != Health::Failing)
+        {
             return self.give_up(router, now);
         }
         if !choice.verified {
@@ -403,12 +404,14 @@ impl Machine {
             match health {
                 Health::Good => return true,
                 Health::Unproven => {
-                    let (at, left) = (now.mono, self.timeout(now));
-                    let end = *self.proof_by.get_or_insert(at + PROOF.min(left / 2));
-                    if at < end {
-                        self.state = State::Waiting(end.min(at + LOOK), Reason::Failed);
+                    let patience = PROOF.min(self.timeout(now) / 2);
+                    let end = now.mono.checked_add(patience).unwrap_or(now.mono);
+                    let end = *self.proof_by.get_or_insert(end);
+                    let look = now.mono.checked_add(LOOK).unwrap_or(end);
+                    if now.mono < end {
+                        self.state = State::Waiting(end.min(look), Reason::Failed);
                     }
-                    return at >= end;
+                    return now.mono >= end;
                 }
                 Health::Failing => {}
             }
@@ -434,6 +437,7 @@ impl Machine {
         let passed = self.checked.iter().filter(|&&known| known == endpoint);
         if what == Before::Chain && passed.count() > 1 {
             self.report_check(endpoint, Class::Internal, Some("chain_id"));
+            self.leave_alone(endpoint);
             return None;
         }
         // What the call waits for needs no second check beside it, and one that tells nothing is not

@@ -1,6 +1,9 @@
 //! What a call may do, fixed when it starts.
 
-use crate::{EndpointId, breaker::MethodKey, learn::Need, method::Descriptor, router::EndpointSet, select::Strategy};
+use crate::{
+    EndpointId, breaker::MethodKey, learn::Need, method::Descriptor, router::EndpointSet,
+    select::Strategy,
+};
 use std::{
     sync::Arc,
     time::{Duration, Instant},

@@ -141,7 +141,14 @@ mod tests {
     #[test]
     fn backs_off_between_half_and_all_of_a_doubling_time() {
         let (settings, mut rng) = (RetrySettings::default(), Rng::new(1));
-        for (round, full) in [(0, 100), (1, 200), (2, 400), (4, 1600), (5, 2000), (40, 2000)] {
+        for (round, full) in [
+            (0, 100),
+            (1, 200),
+            (2, 400),
+            (4, 1600),
+            (5, 2000),
+            (40, 2000),
+        ] {
             for _ in 0..100 {
                 let wait = backoff(&settings, round, &mut rng);
                 assert!(wait >= millis(full) / 2 && wait <= millis(full), "{wait:?}");
@@ -232,7 +239,10 @@ mod tests {
         }
         assert!(!rounds.may_go_on(&three));
         let deadline = now + millis(9000);
-        assert_eq!(rounds.step(&three, &nobody, deadline, &mut rng, now), Step::Stop);
+        assert_eq!(
+            rounds.step(&three, &nobody, deadline, &mut rng, now),
+            Step::Stop
+        );
         let endless = RetrySettings {
             count: RetryCount::Deadline,
             ..three

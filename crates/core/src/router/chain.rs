@@ -78,12 +78,14 @@ impl Router {
         self.on_aside_failed(endpoint, meaning, now);
     }
 
-    /// The next call asks its chain again: its connection was made anew. A transport without
-    /// connections of its own, as HTTP is, need not tell: there an endpoint that could not be reached
-    /// counts as one, and its failed requests say so themselves.
+    /// Its connection was made anew: the next call asks its chain again, and what it said of
+    /// itself may be another node's. A transport without connections of its own, as HTTP is, need not
+    /// tell: there an endpoint that could not be reached counts as one, and its failed requests say
+    /// so themselves.
     pub fn on_reconnected(&mut self, endpoint: EndpointId) {
         if let Some(known) = self.endpoints.get_mut(endpoint.index()) {
             known.unreachable();
+            known.learned.on_reconnected();
         }
     }
 

@@ -173,7 +173,12 @@ impl Endpoint {
 
     /// The same endpoint under what its owner says now. What was learned stays, as far as it was
     /// measured by the same rules.
-    pub(super) fn carry(mut self, profile: Profile, before: &Settings, settings: &Settings) -> Self {
+    pub(super) fn carry(
+        mut self,
+        profile: Profile,
+        before: &Settings,
+        settings: &Settings,
+    ) -> Self {
         self.check.set_verify(verifies(&profile, settings));
         self.circuit.set_settings(settings.breaker);
         self.books.set_settings(settings.book);

@@ -9,13 +9,7 @@ use super::{
     pick::{Query, strategy},
     standing::{Eligible, Standing},
 };
-use crate::{
-    EndpointId, Now,
-    call::Plan,
-    heads::Holds,
-    method::MethodId,
-    score::Parts,
-};
+use crate::{EndpointId, Now, call::Plan, heads::Holds, method::MethodId, score::Parts};
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::Arc,

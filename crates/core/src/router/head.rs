@@ -51,9 +51,9 @@ impl Router {
     /// Whether an endpoint holds a block.
     #[must_use]
     pub fn holds(&self, endpoint: EndpointId, height: u64, now: Now) -> Holds {
-        self.heads
-            .as_ref()
-            .map_or(Holds::Unknown, |heads| heads.holds(endpoint, height, now.mono))
+        self.heads.as_ref().map_or(Holds::Unknown, |heads| {
+            heads.holds(endpoint, height, now.mono)
+        })
     }
 
     /// The heads as they are shown; `None` where head checks are off.
@@ -88,7 +88,10 @@ impl Router {
         !asked.is_some_and(is_recent)
             && heads.head(endpoint, now.mono).is_none()
             && known.profile.methods.allows("eth_blockNumber")
-            && match known.circuit.stand(Lane::Light, MethodKey::of("eth_blockNumber"), now.mono) {
+            && match known
+                .circuit
+                .stand(Lane::Light, MethodKey::of("eth_blockNumber"), now.mono)
+            {
                 Stand::Closed { .. } | Stand::HalfOpen => true,
                 Stand::Trial
                 | Stand::Open { .. }
@@ -138,9 +141,7 @@ impl Router {
     /// When the probe timer is to be looked at again; `None`: not before the next call.
     #[must_use]
     pub fn next_probe(&self) -> Option<Instant> {
-        if self.settings.probe.is_none() {
-            return None;
-        }
+        self.settings.probe?;
         self.probes.next()
     }
 
@@ -225,7 +226,9 @@ impl Router {
         let Some(known) = self.endpoints.get_mut(endpoint.index()) else {
             return;
         };
-        known.counters.fail(lookup("eth_blockNumber").id, verdict.class);
+        known
+            .counters
+            .fail(lookup("eth_blockNumber").id, verdict.class);
         known.head_asked = Some(now.mono);
         if is_unreachable(verdict, Delivery::MaybeSent) {
             known.unreachable();

@@ -105,11 +105,7 @@ impl InFlight {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[expect(clippy::disallowed_methods, reason = "any origin will do")]
-    fn origin() -> Instant {
-        Instant::now()
-    }
+    use crate::now::tests::origin;
 
     //
     #[test]

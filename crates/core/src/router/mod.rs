@@ -33,8 +33,8 @@ mod standing;
 
 pub use crate::identity::Identity;
 pub use endpoint::{Counters, MethodCount, Profile};
-pub(crate) use inflight::Slot;
 pub use explain::{Considered, Decision, Explanation, Why};
+pub(crate) use inflight::Slot;
 pub use methods::MethodList;
 pub(crate) use pick::{
     Asked, Choice, Health, Moment, Nobody, Pick, Purpose, Query, Tiers, UNREACHABLE,

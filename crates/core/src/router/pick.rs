@@ -11,7 +11,7 @@ use crate::{
     EndpointId, Now,
     call::Plan,
     score::{Inputs, Parts, score},
-    select::{Candidate, Strategy, Turn},
+    select::{Candidate, Strategy, Turn, two_of},
     settings::Settings,
     stats::Blended,
 };
@@ -203,13 +203,7 @@ impl Router {
     }
 
     /// Of those ready, the strategy's choice. There is one at least.
-    fn choose(
-        &mut self,
-        mut ready: Standing,
-        query: &Query<'_>,
-        resort: bool,
-        now: Now,
-    ) -> Choice {
+    fn choose(&mut self, mut ready: Standing, query: &Query<'_>, resort: bool, now: Now) -> Choice {
         // Nobody waits for a check while somebody verified can serve.
         let mut warm = None;
         if ready.iter().any(|e| e.verified) {
@@ -236,6 +230,12 @@ impl Router {
         if let ([only], false) = (ready.as_slice(), *strategy == Strategy::LeastLoaded) {
             return self.ask(only, resort, warm, now);
         }
+        // Only two of many are compared, so only two are scored.
+        if let (true, Strategy::Adaptive, Some([early, late])) =
+            (first, strategy, two_of(ready.len(), &mut self.rng))
+        {
+            ready = [ready[early], ready[late]].into_iter().collect();
+        }
         let candidates = self.candidates(&ready, query.plan, strategy, now);
         let turn = Turn {
             single_attempt: query.plan.solitary,
@@ -250,13 +250,7 @@ impl Router {
         self.ask(&ready[chosen], resort, warm, now)
     }
 
-    fn ask(
-        &self,
-        chosen: &Eligible,
-        resort: bool,
-        warm: Option<EndpointId>,
-        now: Now,
-    ) -> Choice {
+    fn ask(&self, chosen: &Eligible, resort: bool, warm: Option<EndpointId>, now: Now) -> Choice {
         Choice {
             endpoint: chosen.endpoint,
             tier: chosen.tier,

@@ -19,7 +19,8 @@ impl Router {
         settings: Arc<Settings>,
         now: Now,
     ) {
-        let before = std::mem::replace(&mut self.settings, Arc::clone(&settings));
+        let before = std::mem::replace(&mut self.settings, settings);
+        let settings = Arc::clone(&self.settings);
         let voices = groups(&profiles);
         self.lists = profiles.iter().any(|profile| !profile.methods.is_open());
         self.base_tier = base_tier(&profiles);

@@ -62,7 +62,12 @@ mod tests {
 
     #[test]
     fn holds_what_was_put_in_and_nothing_else() {
-        let members = [EndpointId(0), EndpointId(63), EndpointId(64), EndpointId(700)];
+        let members = [
+            EndpointId(0),
+            EndpointId(63),
+            EndpointId(64),
+            EndpointId(700),
+        ];
         let mut set: EndpointSet = members.into_iter().collect();
         for id in 0..800 {
             let id = EndpointId(id);

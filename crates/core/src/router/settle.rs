@@ -147,12 +147,19 @@ impl Router {
     /// The ticket with the place that its endpoint has now; `None` where it is gone.
     fn placed(&self, ticket: &Ticket) -> Option<Ticket> {
         let is_its = |known: &Endpoint| known.serial == ticket.serial;
-        if self.endpoints.get(ticket.endpoint.index()).is_some_and(is_its) {
+        if self
+            .endpoints
+            .get(ticket.endpoint.index())
+            .is_some_and(is_its)
+        {
             return Some(*ticket);
         }
         let place = self.endpoints.iter().position(is_its)?;
         let endpoint = EndpointId(u16::try_from(place).ok()?);
-        Some(Ticket { endpoint, ..*ticket })
+        Some(Ticket {
+            endpoint,
+            ..*ticket
+        })
     }
 
     /// A request ended. That of an endpoint that is gone teaches nothing.

@@ -2,7 +2,11 @@
 
 use super::{Counters, Identity, Router};
 use crate::{
-    EndpointId, Now, breaker::CircuitView, bucket::{Account, AccountView}, call::Plan, learn::Size,
+    EndpointId, Now,
+    breaker::CircuitView,
+    bucket::{Account, AccountView},
+    call::Plan,
+    learn::Size,
     method::Descriptor,
 };
 use std::{sync::Arc, time::Duration};
@@ -88,7 +92,12 @@ impl Router {
     #[must_use]
     pub fn plan_for(&self, row: &'static Descriptor, method: &str, now: Now) -> Plan {
         let deadline = now.mono.checked_add(Duration::from_secs(1));
-        let mut plan = Plan::new(row, method, deadline.unwrap_or(now.mono), Duration::from_secs(1));
+        let mut plan = Plan::new(
+            row,
+            method,
+            deadline.unwrap_or(now.mono),
+            Duration::from_secs(1),
+        );
         plan.allowed = self.allowed(method);
         plan
     }

@@ -10,12 +10,7 @@ use super::{
     explain::Why,
     pick::{Purpose, Query, Tiers, UNREACHABLE},
 };
-use crate::{
-    EndpointId, Now,
-    breaker::Stand,
-    heads::Holds,
-    identity::Identity,
-};
+use crate::{EndpointId, Now, breaker::Stand, heads::Holds, identity::Identity};
 use smallvec::SmallVec;
 use std::time::{Duration, Instant};
 
@@ -138,9 +133,9 @@ impl Router {
             None => (None, Holds::Unknown),
             Some(heads) => (
                 heads.head(endpoint, at),
-                plan.need.height.map_or(Holds::Unknown, |height| {
-                    heads.holds(endpoint, height, at)
-                }),
+                plan.need
+                    .height
+                    .map_or(Holds::Unknown, |height| heads.holds(endpoint, height, at)),
             ),
         };
         Ok(Eligible {

@@ -20,6 +20,7 @@ mod strategy;
 mod weighted_sum;
 
 pub use candidate::Candidate;
+pub(crate) use selector::two_of;
 pub use selector::{SelectSettings, Selector, Turn};
 pub use strategy::Strategy;
 pub use weighted_sum::Weights;

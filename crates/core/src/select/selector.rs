@@ -245,24 +245,29 @@ const fn takes_turns(strategy: &Strategy) -> bool {
     }
 }
 
+/// Two different positions below `n`, each pair as likely as the other, the lower one first; none
+/// where there are not two.
+pub(crate) fn two_of(n: usize, rng: &mut Rng) -> Option<[usize; 2]> {
+    if n < 2 {
+        return None;
+    }
+    let one = rng.below(n);
+    let mut other = rng.below(n - 1);
+    if other >= one {
+        other += 1;
+    }
+    Some([one.min(other), one.max(other)])
+}
+
 /// Power of two choices: two different ones at random, and of them the better.
 fn better_of_two(candidates: &[Candidate], rng: &mut Rng) -> Option<usize> {
-    match candidates.len() {
-        0 => None,
-        1 => Some(0),
-        n => {
-            let one = rng.below(n);
-            let mut other = rng.below(n - 1);
-            if other >= one {
-                other += 1;
-            }
-            let (early, late) = (one.min(other), one.max(other));
-            if rank(candidates[late].score) < rank(candidates[early].score) {
-                Some(late)
-            } else {
-                Some(early)
-            }
-        }
+    let Some([early, late]) = two_of(candidates.len(), rng) else {
+        return (!candidates.is_empty()).then_some(0);
+    };
+    if rank(candidates[late].score) < rank(candidates[early].score) {
+        Some(late)
+    } else {
+        Some(early)
     }
 }
 

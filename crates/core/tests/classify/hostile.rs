@@ -125,7 +125,10 @@ fn minus_32601_with_another_text_is_not_about_the_method() {
         let got = classify(&Evidence::new("eth_call", 200, body.as_bytes())).unwrap();
         assert_ne!(got.class, Class::MethodUnsupported, "{text}");
         assert_ne!(got.class, Class::MethodBlocked, "{text}");
-        assert!(got.retry_other_endpoint && !got.counts_against_endpoint, "{text}");
+        assert!(
+            got.retry_other_endpoint && !got.counts_against_endpoint,
+            "{text}"
+        );
     }
 }
 

@@ -4,13 +4,8 @@
 //! what a call of it would meet at this moment, with `params` for the blocks they are about; and it
 //! lists the last decisions that were taken about the method, or about all.
 
-use super::standing::{Name, name, names};
 use crate::state::{Chain, Shared};
-use highwater_core::{
-    learn::Need,
-    method::{MethodId, lookup},
-    router,
-};
+use highwater_core::router::Why;
 use http::StatusCode;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -85,29 +80,16 @@ pub(super) fn explain<'a>(
 ) -> Result<Explanation<'a>, (StatusCode, &'static str)> {
     let question = Question::read(query)?;
     let chain = question.chain(shared)?;
-    let names = names(chain);
     let params = question.params()?;
     let method = question.method.as_deref();
-    let row = method.map(lookup);
-    let (now, mut decisions, reference_head) = chain.pool.with_router(|router, now| {
-        let met = method.zip(row).map(|(method, row)| {
-            let mut plan = router.plan_for(row, method, now);
-            if row.has_block() {
-                plan.need = Need::of(row, params);
-            }
-            Choice::of(&router.explain(&plan, now), &names)
-        });
-        let decisions: Vec<Decision> = router
-            .decisions(row.map(|row| row.id))
-            .map(|decision| Decision::of(decision, now, &names))
-            .collect();
-        (met, decisions, router.reference_head(now))
-    });
+    let now = method.map(|method| Choice::of(&chain.pool.explain(method, params)));
+    let decisions = chain.pool.decisions(method);
+    let mut decisions: Vec<Decision> = decisions.iter().map(Decision::of).collect();
     decisions.sort_by_key(|decision| decision.age_ms);
     Ok(Explanation {
         chain: &chain.name,
         id: chain.pool.chain_id().map(|id| id.0),
-        reference_head,
+        reference_head: chain.pool.snapshot().reference_head,
         now,
         decisions,
     })
@@ -155,58 +137,50 @@ impl<'a> Question<'a> {
     }
 
     /// The parameters, where they are an array.
-    fn params(&self) -> Result<&str, (StatusCode, &'static str)> {
+    fn params(&self) -> Result<Option<&str>, (StatusCode, &'static str)> {
         let Some(params) = self.params.as_deref() else {
-            return Ok("");
+            return Ok(None);
         };
         match serde_json::from_str::<Vec<&RawValue>>(params) {
-            Ok(_) => Ok(params.trim()),
+            Ok(_) => Ok(Some(params.trim())),
             Err(_) => Err((StatusCode::BAD_REQUEST, "params must be a JSON array")),
         }
     }
 }
 
 impl Decision {
-    fn of(decision: &router::Decision, now: highwater_core::Now, names: &[Name]) -> Self {
-        let age = now.mono.saturating_duration_since(decision.at.mono);
+    fn of(decision: &highwater::Decision) -> Self {
         Self {
-            age_ms: u64::try_from(age.as_millis()).unwrap_or(u64::MAX),
-            chosen: name(names, decision.chosen).label,
-            choice: Choice::of(&decision.explanation, names),
+            age_ms: u64::try_from(decision.age.as_millis()).unwrap_or(u64::MAX),
+            chosen: decision.chosen.label.to_string(),
+            choice: Choice::of(&decision.explanation),
         }
     }
 }
 
 impl Choice {
-    fn of(explanation: &router::Explanation, names: &[Name]) -> Self {
-        let endpoints = explanation.considered.iter().map(|one| {
-            let Name { label, host } = name(names, one.endpoint);
-            Considered {
-                label,
-                host,
-                tier: one.tier,
-                out: one.out.map(router::Why::words),
-                score: one.parts.total,
-                parts: Parts {
-                    service_ms: one.parts.service_ms,
-                    slope: one.parts.slope,
-                    load: one.parts.load,
-                    errors: one.parts.errors,
-                    lag: one.parts.lag,
-                    weight: one.parts.weight,
-                },
-                value: one.value,
-            }
+    fn of(explanation: &highwater::Explanation) -> Self {
+        let endpoints = explanation.considered.iter().map(|one| Considered {
+            label: one.endpoint.label.to_string(),
+            host: one.endpoint.host.to_string(),
+            tier: one.tier,
+            out: one.out.map(Why::words),
+            score: one.parts.total,
+            parts: Parts {
+                service_ms: one.parts.service_ms,
+                slope: one.parts.slope,
+                load: one.parts.load,
+                errors: one.parts.errors,
+                lag: one.parts.lag,
+                weight: one.parts.weight,
+            },
+            value: one.value,
         });
         Self {
-            method: row_name(explanation.method),
+            method: explanation.method,
             strategy: explanation.strategy,
-            reference_head: explanation.reference,
+            reference_head: explanation.reference_head,
             endpoints: endpoints.collect(),
         }
     }
-}
-
-fn row_name(method: MethodId) -> &'static str {
-    method.descriptor().map_or("*", |row| row.name)
 }

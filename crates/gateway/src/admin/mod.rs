@@ -24,8 +24,8 @@ use http_body_util::Full;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use serde::Serialize;
-use standing::{EndpointDetails, EndpointHealth, Standing};
 use sha2::{Digest, Sha256};
+use standing::{EndpointDetails, EndpointHealth};
 use std::{convert::Infallible, net::IpAddr, sync::Arc, time::Duration};
 use subtle::ConstantTimeEq;
 use tokio::{net::TcpListener, sync::Semaphore};
@@ -70,6 +70,10 @@ struct ChainEndpoints<'a> {
     name: &'a str,
     id: Option<u64>,
     reference_head: Option<u64>,
+    /// Measured, or as configured.
+    block_time_ms: Option<u64>,
+    /// Blocks behind that cost nothing.
+    max_lag: Option<u64>,
     endpoints: Vec<EndpointDetails>,
 }
 
@@ -190,13 +194,13 @@ impl Admin {
     fn health(&self) -> Body {
         let shared = &self.shared;
         let chains = shared.chains.iter().map(|chain| {
-            let standing = Standing::of(chain);
+            let snapshot = chain.pool.snapshot();
             ChainHealth {
                 name: &chain.name,
-                id: chain.pool.chain_id().map(|id| id.0),
+                id: snapshot.chain.map(|id| id.0),
                 ready: chain.is_ready(),
-                reference_head: standing.reference,
-                endpoints: standing.health(),
+                reference_head: snapshot.reference_head,
+                endpoints: standing::health(&snapshot),
             }
         });
         let status = if shared.shutdown.reached(Phase::Draining) {
@@ -215,12 +219,14 @@ impl Admin {
 
     fn endpoints(&self) -> Body {
         let chains = self.shared.chains.iter().map(|chain| {
-            let standing = Standing::of(chain);
+            let snapshot = chain.pool.snapshot();
             ChainEndpoints {
                 name: &chain.name,
-                id: chain.pool.chain_id().map(|id| id.0),
-                reference_head: standing.reference,
-                endpoints: standing.endpoints(),
+                id: snapshot.chain.map(|id| id.0),
+                reference_head: snapshot.reference_head,
+                block_time_ms: snapshot.block_time.map(standing::millis),
+                max_lag: snapshot.max_lag,
+                endpoints: standing::endpoints(&snapshot),
             }
         });
         Body::json(&Endpoints {

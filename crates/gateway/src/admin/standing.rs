@@ -1,142 +1,95 @@
 //! How the endpoints of a chain stand, as JSON (R-25, P-28). Labels and hosts, never a URL.
 
-use crate::state::Chain;
+use highwater::{EndpointSnapshot, MethodCounters, Snapshot};
 use highwater_core::{
-    EndpointId, Now,
     breaker::{GateView, MethodReason, Stand},
     bucket::AccountView,
     method::Lane,
-    router::{EndpointView, Identity},
+    router::Identity,
 };
 use serde::Serialize;
 use std::{collections::BTreeMap, time::Duration};
 
-/// What is known of a chain at one moment.
-pub(super) struct Standing {
-    pub(super) names: Vec<Name>,
-    pub(super) reference: Option<u64>,
-    views: Vec<EndpointView>,
-    accounts: Vec<AccountView>,
-    now: Now,
-}
-
-/// The only names under which an endpoint is shown.
-#[derive(Clone)]
-pub(super) struct Name {
-    pub(super) label: String,
-    pub(super) host: String,
-}
-
-impl Standing {
-    pub(super) fn of(chain: &Chain) -> Self {
-        let (views, reference, now) = chain
-            .pool
-            .with_router(|router, now| (router.views(now), router.reference_head(now), now));
-        Self {
-            names: names(chain),
-            reference,
-            views,
-            accounts: chain.accounts.iter().map(|one| one.view(now)).collect(),
-            now,
-        }
-    }
-
-    fn named(&self) -> impl Iterator<Item = (Name, &EndpointView)> {
-        let name = |view: &EndpointView| name(&self.names, view.endpoint);
-        self.views.iter().map(move |view| (name(view), view))
-    }
-
-    /// What the health details show of each endpoint.
-    pub(super) fn health(&self) -> Vec<EndpointHealth> {
-        let health = |(name, view): (Name, &EndpointView)| EndpointHealth {
-            label: name.label,
-            host: name.host,
-            check: Check::of(view.identity),
-            gate: Gate::of(&view.circuit.endpoint),
-            tokens: view.tokens,
-            head: view.head,
-            lag: lag(view, self.reference),
-        };
-        self.named().map(health).collect()
-    }
-
-    /// Everything about each endpoint.
-    pub(super) fn endpoints(&self) -> Vec<EndpointDetails> {
-        let details = |(name, view): (Name, &EndpointView)| self.details(name, view);
-        self.named().map(details).collect()
-    }
-
-    fn details(&self, name: Name, view: &EndpointView) -> EndpointDetails {
-        let endpoint = &view.circuit.endpoint;
-        let lanes = view.circuit.lanes.iter();
-        let lanes = lanes.filter(|(_, gate)| gate != endpoint);
-        let methods = view.circuit.methods.iter();
-        EndpointDetails {
-            label: name.label,
-            host: name.host,
-            tier: view.tier,
-            weight: view.weight,
-            check: Check::of(view.identity),
-            gate: Gate::of(endpoint),
-            strikes: endpoint.strikes,
-            lanes: lanes
-                .map(|(lane, gate)| LaneGate {
-                    lane: lane_name(*lane),
-                    strikes: gate.strikes,
-                    gate: Gate::of(gate),
-                })
-                .collect(),
-            methods_off: methods
-                .map(|off| MethodOff {
-                    method: off.method.row().descriptor().map_or("*", |row| row.name),
-                    reason: method_reason(off.reason),
-                    left_ms: millis(off.until.saturating_duration_since(self.now.mono)),
-                })
-                .collect(),
-            in_flight: view.in_flight,
-            account: self
-                .accounts
-                .get(view.endpoint.index())
-                .map(AccountDetails::of),
-            tokens: view.tokens,
-            head: view.head,
-            lag: lag(view, self.reference),
-            excess_lag: view.excess_lag,
-            latency_ms: view.latency_ms,
-            tail_ms: view.tail_ms,
-            error_rate: view.error,
-            requests: Requests {
-                sent: view.counters.sent,
-                good: view.counters.good,
-                cancelled: view.counters.cancelled,
-                failed: view.counters.failed.clone(),
-            },
-            max_log_range: view.max_log_range,
-        }
-    }
-}
-
-/// The names of a chain's endpoints, in order.
-pub(super) fn names(chain: &Chain) -> Vec<Name> {
-    let endpoints = chain.pool.snapshot().endpoints.into_iter();
-    let name = |endpoint: highwater::EndpointSnapshot| Name {
-        label: endpoint.label,
-        host: endpoint.host,
+/// What the health details show of each endpoint.
+pub(super) fn health(snapshot: &Snapshot) -> Vec<EndpointHealth> {
+    let health = |endpoint: &EndpointSnapshot| EndpointHealth {
+        label: endpoint.label.clone(),
+        host: endpoint.host.clone(),
+        check: Check::of(endpoint.identity),
+        gate: Gate::of(&endpoint.circuit.endpoint),
+        tokens: endpoint.tokens,
+        head: head(endpoint),
+        lag: lag(endpoint, snapshot),
     };
-    endpoints.map(name).collect()
+    snapshot.endpoints.iter().map(health).collect()
 }
 
-/// The name of one endpoint.
-pub(super) fn name(names: &[Name], endpoint: EndpointId) -> Name {
-    names.get(endpoint.index()).cloned().unwrap_or(Name {
-        label: String::new(),
-        host: String::new(),
-    })
+/// Everything about each endpoint.
+pub(super) fn endpoints(snapshot: &Snapshot) -> Vec<EndpointDetails> {
+    let details = |endpoint| details(endpoint, snapshot);
+    snapshot.endpoints.iter().map(details).collect()
+}
+
+fn details(endpoint: &EndpointSnapshot, snapshot: &Snapshot) -> EndpointDetails {
+    let whole = &endpoint.circuit.endpoint;
+    let lanes = endpoint.circuit.lanes.iter();
+    let lanes = lanes.filter(|(_, gate)| gate != whole);
+    let methods = endpoint.circuit.methods.iter();
+    EndpointDetails {
+        label: endpoint.label.clone(),
+        host: endpoint.host.clone(),
+        tier: endpoint.tier,
+        weight: endpoint.weight,
+        check: Check::of(endpoint.identity),
+        gate: Gate::of(whole),
+        strikes: whole.strikes,
+        lanes: lanes
+            .map(|(lane, gate)| LaneGate {
+                lane: lane_name(*lane),
+                strikes: gate.strikes,
+                gate: Gate::of(gate),
+            })
+            .collect(),
+        methods_off: methods
+            .map(|off| MethodOff {
+                method: off.method.row().descriptor().map_or("*", |row| row.name),
+                reason: method_reason(off.reason),
+            })
+            .collect(),
+        in_flight: endpoint.in_flight,
+        account: AccountDetails::of(&endpoint.account),
+        tokens: endpoint.tokens,
+        head: head(endpoint),
+        head_age_ms: endpoint.head.and_then(|head| head.age).map(millis),
+        lag: lag(endpoint, snapshot),
+        excess_lag: endpoint.excess_lag,
+        latency_ms: endpoint.latency_ms,
+        tail_ms: endpoint.tail_ms,
+        error_rate: endpoint.error,
+        requests: Requests {
+            sent: endpoint.counters.sent,
+            good: endpoint.counters.good,
+            cancelled: endpoint.counters.cancelled,
+            failed: endpoint.counters.failed.clone(),
+            methods: endpoint
+                .counters
+                .methods
+                .iter()
+                .map(|(method, count)| (*method, MethodRequests::of(count)))
+                .collect(),
+        },
+        max_log_range: endpoint.max_log_range,
+    }
+}
+
+/// The last height that was read, however old.
+fn head(endpoint: &EndpointSnapshot) -> Option<u64> {
+    endpoint.head?.height
 }
 
 /// Blocks between an endpoint's head and the one that the pool believes.
-fn lag(view: &EndpointView, reference: Option<u64>) -> Option<u64> {
-    Some(reference?.saturating_sub(view.head?))
+fn lag(endpoint: &EndpointSnapshot, snapshot: &Snapshot) -> Option<u64> {
+    Some(snapshot.reference_head?.saturating_sub(head(endpoint)?))
 }
 
 #[derive(Serialize)]
@@ -166,9 +119,10 @@ pub(super) struct EndpointDetails {
     lanes: Vec<LaneGate>,
     methods_off: Vec<MethodOff>,
     in_flight: u32,
-    account: Option<AccountDetails>,
+    account: AccountDetails,
     tokens: Option<u64>,
     head: Option<u64>,
+    head_age_ms: Option<u64>,
     lag: Option<u64>,
     excess_lag: Option<u64>,
     latency_ms: Option<f64>,
@@ -243,7 +197,6 @@ struct LaneGate {
 struct MethodOff {
     method: &'static str,
     reason: &'static str,
-    left_ms: u64,
 }
 
 #[derive(Serialize)]
@@ -251,13 +204,33 @@ struct Requests {
     sent: u64,
     good: u64,
     cancelled: u64,
+    /// By class.
     failed: BTreeMap<&'static str, u64>,
+    methods: BTreeMap<&'static str, MethodRequests>,
+}
+
+#[derive(Serialize)]
+struct MethodRequests {
+    sent: u64,
+    good: u64,
+    failed: u64,
+}
+
+impl MethodRequests {
+    const fn of(count: &MethodCounters) -> Self {
+        Self {
+            sent: count.sent,
+            good: count.good,
+            failed: count.failed,
+        }
+    }
 }
 
 /// Whose budget it spends, and what is left of it.
 #[derive(Serialize)]
 struct AccountDetails {
-    name: String,
+    /// None: the endpoint's own.
+    name: Option<String>,
     rps: Option<f64>,
     burst: Option<f64>,
     learned_rps: Option<f64>,
@@ -279,7 +252,7 @@ impl AccountDetails {
             limit: spent.limit,
         });
         Self {
-            name: account.name.clone(),
+            name: Some(account.name.clone()).filter(|name| !name.is_empty()),
             rps: account.rate.map(|rate| rate.rps),
             burst: account.rate.map(|rate| rate.burst),
             learned_rps: account.learned_rps,
@@ -309,6 +282,6 @@ const fn method_reason(reason: MethodReason) -> &'static str {
     }
 }
 
-fn millis(time: Duration) -> u64 {
+pub(super) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

@@ -162,12 +162,12 @@ const STRATEGY_NAMES: [&str; 7] = [
 impl StrategyName {
     fn parse(text: &str) -> Result<Self, String> {
         let found = STRATEGIES.into_iter().find(|one| one.name() == text);
-        found.map(Self).ok_or_else(|| {
-            match nearest(text, STRATEGY_NAMES.into_iter()) {
+        found
+            .map(Self)
+            .ok_or_else(|| match nearest(text, STRATEGY_NAMES.into_iter()) {
                 Some(near) => format!("no such strategy: did you mean `{near}`?"),
                 None => format!("expected one of `{}`", STRATEGY_NAMES.join("`, `")),
-            }
-        })
+            })
     }
 }
 

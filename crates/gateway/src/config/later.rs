@@ -50,10 +50,7 @@ const LATER: &[(&str, &[&str])] = &[
             "genesis",
         ],
     ),
-    (
-        "Endpoint",
-        &["private", "price", "headers"],
-    ),
+    ("Endpoint", &["private", "price", "headers"]),
     (
         "Key",
         &[
@@ -95,6 +92,10 @@ pub(super) fn unknown_option(section: &str, path: &str, entry: &Entry, known: &[
         "option"
     };
     let unknown = format!("unknown {kind} `{key}`{place}");
+    let homes = schema::sections_of(key);
+    if !homes.is_empty() {
+        return format!("{unknown}: it belongs in {}", alternatives(&homes));
+    }
     let names = known.iter().copied();
     if let Some(name) = nearest(key, names) {
         return format!("{unknown}: did you mean `{name}`?");
@@ -105,10 +106,6 @@ pub(super) fn unknown_option(section: &str, path: &str, entry: &Entry, known: &[
         .flat_map(|(_, keys)| *keys);
     if let Some(name) = nearest(key, later.copied()) {
         return format!("{unknown}: `{name}` is not available in this version yet: remove it");
-    }
-    let homes = schema::sections_of(key);
-    if !homes.is_empty() {
-        return format!("{unknown}: it belongs in {}", alternatives(&homes));
     }
     format!("{unknown}: expected one of {}", list(known))
 }

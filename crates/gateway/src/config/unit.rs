@@ -216,7 +216,9 @@ mod tests {
             let time = Duration::from_secs(minutes * 60);
             assert_eq!(parse_time_of_day(text), Ok(time), "{text}");
         }
-        for text in ["", "24:00", "0:00", "00:60", "00:00:00", "noon", "+1:00", "00:0é"] {
+        for text in [
+            "", "24:00", "0:00", "00:60", "00:00:00", "noon", "+1:00", "00:0é",
+        ] {
             assert!(parse_time_of_day(text).is_err(), "{text}");
         }
     }

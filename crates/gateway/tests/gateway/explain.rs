@@ -18,9 +18,15 @@ async fn a_call_is_explained_by_every_score_and_its_parts() {
     })
     .await;
     let explained = fleet.admin("/api/explain?method=eth_call").await;
-    assert_eq!((&explained["chain"], &explained["id"]), (&"ethereum".into(), &1.into()));
+    assert_eq!(
+        (&explained["chain"], &explained["id"]),
+        (&"ethereum".into(), &1.into())
+    );
     let now = &explained["now"];
-    assert_eq!((&now["method"], &now["strategy"]), (&"eth_call".into(), &"adaptive".into()));
+    assert_eq!(
+        (&now["method"], &now["strategy"]),
+        (&"eth_call".into(), &"adaptive".into())
+    );
     for (at, (weight, score)) in [(1.0, 500.0), (2.0, 250.0)].into_iter().enumerate() {
         let endpoint = &now["endpoints"][at];
         assert_eq!(endpoint["label"], format!("node-{at}"));
@@ -29,7 +35,10 @@ async fn a_call_is_explained_by_every_score_and_its_parts() {
         assert_eq!(endpoint["score"], score);
         assert_eq!(endpoint["value"], score);
         let parts = &endpoint["parts"];
-        assert_eq!((&parts["service_ms"], &parts["weight"]), (&500.0.into(), &weight.into()));
+        assert_eq!(
+            (&parts["service_ms"], &parts["weight"]),
+            (&500.0.into(), &weight.into())
+        );
         for factor in ["slope", "load", "errors", "lag"] {
             assert_eq!(parts[factor], 1.0, "{factor}");
         }
@@ -90,9 +99,10 @@ async fn whoever_is_out_is_shown_with_the_reason_and_the_time_left() {
     fleet.nodes[0]
         .on("eth_getBalance")
         .always(fault().header("Retry-After", "60"));
-    fleet.nodes[3]
-        .on("eth_getBalance")
-        .always(Answer::error(-32601, "the method eth_getBalance does not exist/is not available"));
+    fleet.nodes[3].on("eth_getBalance").always(Answer::error(
+        -32601,
+        "the method eth_getBalance does not exist/is not available",
+    ));
     fleet.balance().await;
     fleet.balance().await;
     let now = fleet.explain("eth_getBalance").await;
@@ -110,14 +120,20 @@ async fn whoever_is_out_is_shown_with_the_reason_and_the_time_left() {
     let health = fleet.admin("/api/health").await;
     let endpoints = &health["chains"][0]["endpoints"];
     let ejected = &endpoints[0];
-    assert_eq!((&ejected["breaker"], &ejected["reason"]), (&"open".into(), &"retry_after".into()));
+    assert_eq!(
+        (&ejected["breaker"], &ejected["reason"]),
+        (&"open".into(), &"retry_after".into())
+    );
     let left = ejected["cooldown_left_ms"].as_u64().unwrap();
     assert!((1..=60_000).contains(&left), "{left}");
     assert_eq!(endpoints[1]["breaker"], "closed");
     assert!(endpoints[1]["tokens"].is_null());
     assert_eq!(endpoints[2]["tokens"], 0);
     let off = &fleet.endpoint(3).await["methods_off"][0];
-    assert_eq!((&off["method"], &off["reason"]), (&"eth_getBalance".into(), &"unsupported".into()));
+    assert_eq!(
+        (&off["method"], &off["reason"]),
+        (&"eth_getBalance".into(), &"unsupported".into())
+    );
 }
 
 //
@@ -135,7 +151,13 @@ async fn what_was_counted_of_an_endpoint_is_shown() {
     let endpoint = fleet.endpoint(0).await;
     let requests = &endpoint["requests"];
     // With the chain check.
-    assert_eq!((&requests["sent"], &requests["good"]), (&4.into(), &3.into()));
+    assert_eq!(
+        (&requests["sent"], &requests["good"]),
+        (&4.into(), &3.into())
+    );
+    let balance = &requests["methods"]["eth_getBalance"];
+    let ended = ["sent", "good", "failed"].map(|end| balance[end].as_u64());
+    assert_eq!(ended, [Some(3), Some(2), Some(1)]);
     let failed: u64 = requests["failed"]
         .as_object()
         .unwrap()
@@ -146,9 +168,16 @@ async fn what_was_counted_of_an_endpoint_is_shown() {
     assert!(endpoint["latency_ms"].as_f64().unwrap() > 0.0);
     assert!(endpoint["error_rate"].as_f64().unwrap() > 0.0);
     let state = endpoint["lanes"].as_array().unwrap();
-    assert_eq!((&state[0]["lane"], &state[0]["strikes"]), (&"state".into(), &1.into()));
+    assert_eq!(
+        (&state[0]["lane"], &state[0]["strikes"]),
+        (&"state".into(), &1.into())
+    );
     let account = &endpoint["account"];
-    assert_eq!((&account["name"], &account["rps"]), (&"main".into(), &50.0.into()));
+    assert_eq!(
+        (&account["name"], &account["rps"]),
+        (&"main".into(), &50.0.into())
+    );
+    assert!(endpoint["head"].is_null());
 }
 
 #[tokio::test]
@@ -165,11 +194,23 @@ async fn a_question_that_cannot_be_answered_is_told_why() {
     let gateway = Gateway::start(settings).await.unwrap();
     let mut admin = Client::connect(gateway.admin_addr.unwrap()).await;
     for (query, status, text) in [
-        ("", 400, "several chains are configured: say which with chain"),
+        (
+            "",
+            400,
+            "several chains are configured: say which with chain",
+        ),
         ("?chain=nope", 404, "no such chain"),
         ("?chain=base&params=[]", 400, "params need a method"),
-        ("?chain=base&method=eth_call&params={}", 400, "params must be a JSON array"),
-        ("?chane=base", 400, "unknown parameter: expected chain, method or params"),
+        (
+            "?chain=base&method=eth_call&params={}",
+            400,
+            "params must be a JSON array",
+        ),
+        (
+            "?chane=base",
+            400,
+            "unknown parameter: expected chain, method or params",
+        ),
     ] {
         let response = admin.get(&format!("/api/explain{query}")).await;
         assert_eq!(response.status, status, "{query}");
@@ -204,12 +245,16 @@ async fn parameters_say_which_blocks_a_call_needs() {
 async fn nothing_on_the_admin_listener_shows_a_url_or_what_is_in_it() {
     const CANARY: &str = "s3cret-canary";
     let node = ScriptedNode::start().await;
-    let url = format!("{}/v2/{CANARY}?key={CANARY}", node.url().trim_end_matches('/'));
+    let url = format!(
+        "{}/v2/{CANARY}?key={CANARY}",
+        node.url().trim_end_matches('/')
+    );
     let mut settings = settings(&[("ethereum", Some(1), &[url])]);
     settings.admin.listen = Some(SocketAddr::from(([127, 0, 0, 1], 0)));
     settings.chains[0].engine.retry.max_wait = Duration::from_millis(1);
     let gateway = Gateway::start(settings).await.unwrap();
-    node.on("eth_getBalance").once(Answer::error(-32000, CANARY));
+    node.on("eth_getBalance")
+        .once(Answer::error(-32000, CANARY));
     node.on("eth_getBalance").once(fault());
     let mut client = Client::connect(gateway.addr).await;
     for id in 0..3 {
@@ -227,6 +272,9 @@ async fn nothing_on_the_admin_listener_shows_a_url_or_what_is_in_it() {
         let response = admin.get(target).await;
         let text = response.text();
         assert!(!text.contains(CANARY), "{target}: {text}");
-        assert!(!text.contains("http") && !text.contains(&format!(":{port}")), "{text}");
+        assert!(
+            !text.contains("http") && !text.contains(&format!(":{port}")),
+            "{text}"
+        );
     }
 }

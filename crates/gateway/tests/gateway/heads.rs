@@ -1,7 +1,7 @@
 //! Heads: whose counts, who lags, and what becomes of a block that nobody has.
 
 use crate::fleet::{Fleet, retries};
-use highwater_core::{heads::HeadSettings, select::Strategy};
+use highwater_core::{heads::HeadSettings, probe::ProbeSettings, select::Strategy};
 use highwater_lab::sockets::Answer;
 use serde_json::Value;
 use std::time::Duration;
@@ -43,7 +43,10 @@ async fn every_block_behind_past_what_is_allowed_costs() {
     assert_eq!(explained["reference_head"], 1000);
     assert_eq!(lag(&explained), [1.0, 1.0, 4.0]);
     let endpoint = fleet.endpoint(2).await;
-    assert_eq!((&endpoint["lag"], &endpoint["excess_lag"]), (&5.into(), &3.into()));
+    assert_eq!(
+        (&endpoint["lag"], &endpoint["excess_lag"]),
+        (&5.into(), &3.into())
+    );
     let health = fleet.admin("/api/health").await;
     let third = &health["chains"][0]["endpoints"][2];
     assert_eq!((&third["head"], &third["lag"]), (&995.into(), &5.into()));
@@ -113,4 +116,26 @@ async fn a_block_above_every_head_is_not_found() {
     assert_eq!(answer["error"]["message"], "header not found");
     assert!(answer["error"].get("data").is_none(), "as a node says it");
     assert_eq!(answer["id"], 5);
+}
+
+// the first call starts the probes, on a thread that serves no calls.
+#[tokio::test]
+async fn endpoints_are_probed_while_calls_come_in() {
+    for on in [true, false] {
+        let fleet = Fleet::<2>::with(|chain| {
+            chain.engine.probe = on.then(ProbeSettings::default);
+            chain.endpoints[1].tier = 1;
+        })
+        .await;
+        fleet.nodes[0].set_head(700);
+        fleet.balances(1).await;
+        if on {
+            fleet.nodes[0]
+                .record()
+                .wait_for_calls("eth_blockNumber", 1)
+                .await;
+        }
+        // The tier above the one in use is left alone.
+        assert_eq!(fleet.counts("eth_blockNumber"), [usize::from(on), 0]);
+    }
 }

@@ -229,7 +229,10 @@ async fn a_call_waits_for_the_budget_of_a_lower_tier_where_it_is_told_to() {
 //
 #[tokio::test]
 async fn a_call_waits_for_a_token_no_longer_than_it_is_told_to() {
-    for (wait, served) in [(Duration::from_secs(60), true), (Duration::from_millis(1), false)] {
+    for (wait, served) in [
+        (Duration::from_secs(60), true),
+        (Duration::from_millis(1), false),
+    ] {
         let fleet = Fleet::<1>::with(|chain| {
             chain.endpoints[0].budget.rate = Some(Rate {
                 rps: 1.0,
@@ -257,7 +260,10 @@ async fn an_allowance_of_compute_units_ends_for_the_day() {
     assert_eq!(answer["error"]["data"]["reason"], "budget");
     assert_eq!(fleet.heard(), [1]);
     let spent = &fleet.endpoint(0).await["account"]["spent"][0];
-    assert_eq!((&spent["every"], &spent["limit"]), (&"day".into(), &1.into()));
+    assert_eq!(
+        (&spent["every"], &spent["limit"]),
+        (&"day".into(), &1.into())
+    );
     assert!(spent["units"].as_u64().unwrap() > 1);
 }
 

@@ -105,7 +105,11 @@ pub(crate) fn settings(chains: &[(&str, Option<u64>, &[String])]) -> Settings {
         writes: WritePolicy::Once,
         never_repeat: vec![],
         max_reply: 32 * 1024 * 1024,
-        engine: highwater_core::settings::Settings::gateway(),
+        // Probes are requests that no test counts on.
+        engine: highwater_core::settings::Settings {
+            probe: None,
+            ..highwater_core::settings::Settings::gateway()
+        },
     });
     Settings {
         server: ServerSettings {

@@ -30,7 +30,10 @@ async fn dropped_after(pool: &Pool, polls: usize) -> bool {
 
 fn in_flight(pool: &Pool) -> Vec<u32> {
     let endpoints = pool.snapshot().endpoints;
-    endpoints.iter().map(|endpoint| endpoint.in_flight).collect()
+    endpoints
+        .iter()
+        .map(|endpoint| endpoint.in_flight)
+        .collect()
 }
 
 fn good(result: &str) -> Reply {
@@ -48,10 +51,7 @@ async fn stops_counting_wherever_it_is_dropped_and_teaches_nothing() {
             }),
             ..still()
         },
-        Settings {
-            race: 2,
-            ..still()
-        },
+        Settings { race: 2, ..still() },
     );
     // The seeds draw different endpoints for the first attempt.
     let all = [still(), slow_hedge, racing].into_iter();
@@ -76,7 +76,11 @@ async fn stops_counting_wherever_it_is_dropped_and_teaches_nothing() {
                 assert_eq!((in_flight(&pool), open), (vec![0; 3], 0), "{polls}");
                 for endpoint in pool.snapshot().endpoints {
                     let counters = endpoint.counters;
-                    let calls = counters.methods.get("eth_call").copied().unwrap_or_default();
+                    let calls = counters
+                        .methods
+                        .get("eth_call")
+                        .copied()
+                        .unwrap_or_default();
                     let ended = calls.good + calls.failed + counters.cancelled;
                     assert_eq!(calls.sent, ended, "{polls}");
                 }
@@ -133,10 +137,16 @@ async fn spends_one_token_for_each_request_that_it_sent_and_no_more() {
             account: Arc::new(Account::new("", &budget)),
             ..Profile::default()
         };
-        let pool = with_profiles(&[&fake], vec![profile], still()).build().unwrap();
+        let pool = with_profiles(&[&fake], vec![profile], still())
+            .build()
+            .unwrap();
         dropped_after(&pool, polls).await;
         let sent = u64::try_from(fake.seen().len()).unwrap();
-        assert_eq!(pool.snapshot().endpoints[0].tokens, Some(10 - sent), "{polls}");
+        assert_eq!(
+            pool.snapshot().endpoints[0].tokens,
+            Some(10 - sent),
+            "{polls}"
+        );
     }
 }
 
@@ -153,7 +163,11 @@ async fn leaves_no_task_behind_when_the_pool_is_dropped() {
         drop(pool);
         // Checks beside the call and losers end by themselves; the probes at once.
         tokio::time::sleep(ms(20)).await;
-        assert_eq!(Handle::current().metrics().num_alive_tasks(), tasks, "{polls}");
+        assert_eq!(
+            Handle::current().metrics().num_alive_tasks(),
+            tasks,
+            "{polls}"
+        );
         assert_eq!(one.open() + two.open(), 0, "{polls}");
     }
 }

@@ -147,6 +147,7 @@ async fn starts_a_new_check_after_a_call_that_timed_out_waiting_for_one() {
     let hasty = CallOptions {
         timeout: Some(SHORT),
         deadline: None,
+        ..CallOptions::default()
     };
     let error = call_within(&pool, "eth_blockNumber", "[]", hasty)
         .await

@@ -246,6 +246,7 @@ async fn ends_at_the_deadline_whatever_hangs() {
     let options = CallOptions {
         deadline: Some(SHORT),
         timeout: None,
+        ..CallOptions::default()
     };
     let error = call_within(&pool, "eth_call", "[]", options)
         .await
@@ -257,6 +258,7 @@ async fn ends_at_the_deadline_whatever_hangs() {
     let options = CallOptions {
         timeout: Some(SHORT),
         deadline: None,
+        ..CallOptions::default()
     };
     let error = call_within(&pool, "eth_call", "[]", options)
         .await

@@ -8,8 +8,8 @@ use highwater::{
     core::{ChainId, call::Delivery, router::Profile, settings::Settings},
     upstream::{RawReply, SendError, SendErrorKind, Upstream},
 };
-use http::{HeaderMap, HeaderName, HeaderValue};
 use highwater_lab::call::parse_calls;
+use http::{HeaderMap, HeaderName, HeaderValue};
 use std::{
     collections::BTreeMap,
     sync::{
@@ -160,7 +160,10 @@ impl Fake {
 
     /// Requests of this method.
     pub(crate) fn count(&self, method: &str) -> usize {
-        self.seen().iter().filter(|seen| seen.method == method).count()
+        self.seen()
+            .iter()
+            .filter(|seen| seen.method == method)
+            .count()
     }
 
     /// Requests of calls: chain checks, probes and capabilities not counted.
@@ -175,7 +178,6 @@ impl Fake {
     pub(crate) fn open(&self) -> usize {
         self.0.0.open.load(Ordering::SeqCst)
     }
-
 }
 
 impl Inner {

@@ -5,19 +5,23 @@
     reason = "shared set-up of tests, outside test functions"
 )]
 
-mod bench;
 mod abandon;
+mod answers;
+mod bench;
 mod cancel;
 mod chain;
 mod events;
 mod failover;
 mod fake;
+mod heads;
 mod http;
 mod limits;
+mod missing;
 mod probes;
 mod race;
 mod reconnect;
 mod replace;
+mod scenario;
 mod secrets;
 mod snapshot;
 mod tls;

@@ -86,13 +86,24 @@ async fn the_first_request_starts_them_and_a_minute_without_one_stops_them() {
 #[tokio::test(start_paused = true)]
 async fn their_pauses_are_jittered() {
     let fake = node();
-    let pool = pool(&[&fake], Settings { probe: Some(ProbeSettings::default()), ..still() });
+    let pool = pool(
+        &[&fake],
+        Settings {
+            probe: Some(ProbeSettings::default()),
+            ..still()
+        },
+    );
     let start = Instant::now();
     use_it(&pool).await;
     sleep(s(59)).await;
     let at = probed(&fake, start);
     let pauses: Vec<_> = at.windows(2).map(|two| two[1] - two[0]).collect();
-    assert!(pauses.iter().all(|pause| *pause >= ms(3600) && *pause <= ms(4402)), "{pauses:?}");
+    assert!(
+        pauses
+            .iter()
+            .all(|pause| *pause >= ms(3600) && *pause <= ms(4402)),
+        "{pauses:?}"
+    );
     assert!(pauses.iter().any(|pause| *pause != pauses[0]), "{pauses:?}");
 }
 
@@ -119,7 +130,10 @@ async fn the_chain_check_goes_first_and_a_wrong_chain_is_not_probed() {
 async fn one_that_hangs_is_asked_once_at_a_time_and_holds_up_nobody() {
     let (good, hung) = (node(), node());
     hung.on("eth_blockNumber", Reply::hang());
-    let pool = builder(&[&good, &hung], probing()).timeout(s(10)).build().unwrap();
+    let pool = builder(&[&good, &hung], probing())
+        .timeout(s(10))
+        .build()
+        .unwrap();
     let start = Instant::now();
     use_it(&pool).await;
     sleep(s(30)).await;
@@ -133,7 +147,10 @@ async fn one_that_hangs_is_asked_once_at_a_time_and_holds_up_nobody() {
     assert_eq!(snapshot.endpoints[1].latency_ms, None);
     // A probe that fails pushes the tail, one that succeeds touches no latency.
     assert_eq!(snapshot.endpoints[1].tail_ms, Some(10_000.0));
-    assert_eq!(snapshot.endpoints[0].tail_ms, snapshot.endpoints[0].latency_ms);
+    assert_eq!(
+        snapshot.endpoints[0].tail_ms,
+        snapshot.endpoints[0].latency_ms
+    );
 }
 
 // R-17
@@ -142,11 +159,18 @@ async fn whoever_is_ejected_or_may_not_be_asked_or_is_of_a_higher_tier_is_not_pr
     let (good, refusing, unlisted, spare) = (node(), node(), node(), node());
     refusing.on("eth_gasPrice", Reply::error(429, "slow down"));
     refusing.header("retry-after", "30");
-    let profile = |tier, methods| Profile { tier, methods, ..Profile::default() };
+    let profile = |tier, methods| Profile {
+        tier,
+        methods,
+        ..Profile::default()
+    };
     let profiles = vec![
         profile(0, MethodList::default()),
         profile(0, MethodList::default()),
-        profile(0, MethodList::new(vec!["eth_gasPrice".into(), "eth_chainId".into()], vec![])),
+        profile(
+            0,
+            MethodList::new(vec!["eth_gasPrice".into(), "eth_chainId".into()], vec![]),
+        ),
         profile(1, MethodList::default()),
     ];
     let fakes = [&good, &refusing, &unlisted, &spare];
@@ -190,7 +214,10 @@ async fn moving_to_a_higher_tier_asks_for_chain_and_head_first_and_spends_no_att
 #[tokio::test(start_paused = true)]
 async fn one_of_a_higher_tier_that_does_not_tell_its_head_serves_all_the_same() {
     let (preferred, spare) = (node(), node());
-    spare.on("eth_blockNumber", Reply::error(-32601, "the method does not exist"));
+    spare.on(
+        "eth_blockNumber",
+        Reply::error(-32601, "the method does not exist"),
+    );
     let pool = tiered(&[&preferred, &spare], probing());
     preferred.everything(Some(Reply::refused()));
     use_it(&pool).await;
@@ -203,13 +230,21 @@ async fn one_of_a_higher_tier_that_does_not_tell_its_head_serves_all_the_same() 
 #[tokio::test(start_paused = true)]
 async fn they_spend_tokens_and_leave_a_spent_endpoint_alone() {
     let fake = node();
-    let rate = Rate { rps: 0.01, burst: 5.0 };
-    let budget = Budget { rate: Some(rate), ..Budget::default() };
+    let rate = Rate {
+        rps: 0.01,
+        burst: 5.0,
+    };
+    let budget = Budget {
+        rate: Some(rate),
+        ..Budget::default()
+    };
     let profile = Profile {
         account: Arc::new(Account::new("", &budget)),
         ..Profile::default()
     };
-    let pool = with_profiles(&[&fake], vec![profile], probing()).build().unwrap();
+    let pool = with_profiles(&[&fake], vec![profile], probing())
+        .build()
+        .unwrap();
     use_it(&pool).await;
     sleep(s(50)).await;
     // Chain check, call, head, capabilities, head.
@@ -224,7 +259,10 @@ async fn an_inactive_owner_gets_none_and_a_hook_that_panics_counts_as_active() {
     let active = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&active);
     let hook = move || told.load(Ordering::SeqCst);
-    let pool = builder(&[&fake], probing()).is_active(hook).build().unwrap();
+    let pool = builder(&[&fake], probing())
+        .is_active(hook)
+        .build()
+        .unwrap();
     use_it(&pool).await;
     sleep(s(9)).await;
     assert_eq!(fake.count("eth_blockNumber"), 0);
@@ -249,7 +287,10 @@ async fn an_inactive_owner_gets_none_and_a_hook_that_panics_counts_as_active() {
 
     let other = node();
     let hook = || std::panic::resume_unwind(Box::new("the owner's own affair"));
-    let pool = builder(&[&other], probing()).is_active(hook).build().unwrap();
+    let pool = builder(&[&other], probing())
+        .is_active(hook)
+        .build()
+        .unwrap();
     use_it(&pool).await;
     sleep(s(5)).await;
     assert_eq!(other.count("eth_blockNumber"), 2);
@@ -262,7 +303,10 @@ async fn becoming_active_is_noticed_at_the_next_tick() {
     let active = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&active);
     let hook = move || told.load(Ordering::SeqCst);
-    let pool = builder(&[&fake], probing()).is_active(hook).build().unwrap();
+    let pool = builder(&[&fake], probing())
+        .is_active(hook)
+        .build()
+        .unwrap();
     let start = Instant::now();
     use_it(&pool).await;
     sleep(s(9)).await;
@@ -390,9 +434,17 @@ async fn what_an_endpoint_keeps_counts_for_the_next_call() {
     sleep(s(1)).await;
     for _ in 0..10 {
         // Block 10 is below 50.
-        call(&pool, "eth_getBalance", r#"["0x00", "0xa"]"#).await.unwrap();
+        call(&pool, "eth_getBalance", r#"["0x00", "0xa"]"#)
+            .await
+            .unwrap();
     }
-    assert_eq!((pruned.count("eth_getBalance"), archive.count("eth_getBalance")), (0, 10));
+    assert_eq!(
+        (
+            pruned.count("eth_getBalance"),
+            archive.count("eth_getBalance")
+        ),
+        (0, 10)
+    );
 }
 
 // R-17
@@ -410,5 +462,8 @@ async fn ticks_are_made_once_however_many_calls_begin_at_once() {
     }
     sleep(s(1)).await;
     assert_eq!(done.load(Ordering::SeqCst), 50);
-    assert_eq!((fake.count("eth_chainId"), fake.count("eth_blockNumber")), (1, 1));
+    assert_eq!(
+        (fake.count("eth_chainId"), fake.count("eth_blockNumber")),
+        (1, 1)
+    );
 }

@@ -25,10 +25,7 @@ use tokio::{
 };
 
 fn racing() -> Settings {
-    Settings {
-        race: 2,
-        ..still()
-    }
+    Settings { race: 2, ..still() }
 }
 
 fn hedging() -> Settings {
@@ -51,12 +48,18 @@ fn node(after: Duration, result: &str) -> Fake {
 
 fn latencies(pool: &Pool) -> Vec<Option<f64>> {
     let endpoints = pool.snapshot().endpoints;
-    endpoints.iter().map(|endpoint| endpoint.latency_ms).collect()
+    endpoints
+        .iter()
+        .map(|endpoint| endpoint.latency_ms)
+        .collect()
 }
 
 fn in_flight(pool: &Pool) -> Vec<u32> {
     let endpoints = pool.snapshot().endpoints;
-    endpoints.iter().map(|endpoint| endpoint.in_flight).collect()
+    endpoints
+        .iter()
+        .map(|endpoint| endpoint.in_flight)
+        .collect()
 }
 
 //
@@ -67,7 +70,10 @@ async fn the_first_answer_wins_and_the_loser_runs_on_and_is_measured() {
     pool.check_all(s(1)).await;
     let start = Instant::now();
     let answer = call(&pool, "eth_call", "[]").await.unwrap();
-    assert_eq!((answer.payload(), answer.endpoint()), (Payload::Result("2"), "b"));
+    assert_eq!(
+        (answer.payload(), answer.endpoint()),
+        (Payload::Result("2"), "b")
+    );
     assert_eq!((start.elapsed(), answer.attempts()), (ms(20), 2));
     assert_eq!((in_flight(&pool), slow.open()), (vec![1, 0], 1));
     assert_eq!(latencies(&pool), [None, Some(20.0)]);
@@ -92,7 +98,11 @@ async fn a_loser_records_its_errors_and_its_deadline() {
         let failed = endpoints.map(|endpoint| endpoint.counters.failed);
         failed.collect::<Vec<_>>()
     };
-    assert!(failed(&pool).iter().all(std::collections::BTreeMap::is_empty));
+    assert!(
+        failed(&pool)
+            .iter()
+            .all(std::collections::BTreeMap::is_empty)
+    );
     sleep(s(3)).await;
     let failed = failed(&pool);
     assert_eq!(failed[0].get(Class::Internal.name()), Some(&1));
@@ -138,7 +148,10 @@ async fn a_terminal_answer_settles_it_at_once() {
     pool.check_all(s(1)).await;
     let start = Instant::now();
     let answer = call(&pool, "eth_call", "[]").await.unwrap();
-    assert_eq!((answer.payload(), start.elapsed()), (Payload::Error(revert), ms(5)));
+    assert_eq!(
+        (answer.payload(), start.elapsed()),
+        (Payload::Error(revert), ms(5))
+    );
 }
 
 //
@@ -300,14 +313,22 @@ async fn what_changes_something_is_never_sent_twice_at_once() {
         race: 3,
         ..hedging()
     };
-    for method in ["eth_sendRawTransaction", "eth_sendTransaction", "eth_newFilter"] {
+    for method in [
+        "eth_sendRawTransaction",
+        "eth_sendTransaction",
+        "eth_newFilter",
+    ] {
         for fake in [&slow, &other] {
             fake.on(method, Reply::result("\"0x1\"").after(ms(900)));
         }
         let pool = weighted(&slow, &other, settings.clone());
         pool.check_all(s(1)).await;
         result(&pool, method).await;
-        assert_eq!((slow.count(method), other.count(method)), (1, 0), "{method}");
+        assert_eq!(
+            (slow.count(method), other.count(method)),
+            (1, 0),
+            "{method}"
+        );
     }
 }
 
@@ -332,7 +353,10 @@ async fn the_race_event_lists_the_racers_and_each_has_its_request_event() {
     let (told, events) = mpsc::channel();
     let told = Mutex::new(told);
     let listener = move |event: &Event| told.lock().unwrap().send(event.clone()).unwrap();
-    let pool = builder(&[&slow, &fast], racing()).on_event(listener).build().unwrap();
+    let pool = builder(&[&slow, &fast], racing())
+        .on_event(listener)
+        .build()
+        .unwrap();
     pool.check_all(s(1)).await;
     for _ in 0..2 {
         result(&pool, "eth_call").await;
@@ -345,7 +369,12 @@ async fn the_race_event_lists_the_racers_and_each_has_its_request_event() {
         match event {
             Event::Race { racers, method } => {
                 assert_eq!(method, "eth_call");
-                races.push(racers.iter().map(|racer| racer.label.to_string()).collect::<Vec<_>>());
+                races.push(
+                    racers
+                        .iter()
+                        .map(|racer| racer.label.to_string())
+                        .collect::<Vec<_>>(),
+                );
             }
             Event::Request { endpoint, took, .. } => ended.push((endpoint.label.to_string(), took)),
             _ => {}
@@ -368,9 +397,12 @@ async fn the_deadline_of_the_call_ends_it_and_its_racers() {
     let options = CallOptions {
         deadline: Some(ms(700)),
         timeout: None,
+        ..CallOptions::default()
     };
     let start = Instant::now();
-    let error = call_within(&pool, "eth_call", "[]", options).await.unwrap_err();
+    let error = call_within(&pool, "eth_call", "[]", options)
+        .await
+        .unwrap_err();
     assert!(matches!(error, Error::DeadlineExceeded { attempts } if attempts.len() == 2));
     assert_eq!(start.elapsed(), ms(700));
     sleep(ms(1)).await;

@@ -33,7 +33,10 @@ async fn one_that_could_not_be_reached_is_asked_again_before_its_next_call() {
     dying.everything(None);
     dying.on("eth_chainId", Reply::result("\"0x5\""));
     assert_eq!(result(&pool, "eth_call").await, "2");
-    assert_eq!(identity(&pool, 0), Identity::Quarantined { found: ChainId(5) });
+    assert_eq!(
+        identity(&pool, 0),
+        Identity::Quarantined { found: ChainId(5) }
+    );
     assert_eq!(dying.count("eth_call"), 2);
 }
 

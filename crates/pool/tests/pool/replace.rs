@@ -56,7 +56,11 @@ async fn keeps_what_was_learned_of_those_that_stay_wherever_they_stand_now() {
         result(&pool, "eth_call").await;
     }
     let before = pool.snapshot();
-    let list = vec![endpoint(&new, "new"), endpoint(&good, "b"), endpoint(&failing, "a")];
+    let list = vec![
+        endpoint(&new, "new"),
+        endpoint(&good, "b"),
+        endpoint(&failing, "a"),
+    ];
     pool.replace_endpoints(list, None).unwrap();
     let after = pool.snapshot();
     assert_eq!(labels(&pool), ["new", "b", "a"]);
@@ -79,12 +83,16 @@ async fn a_quarantine_stays_with_the_transport_and_ends_with_it() {
     let pool = pool(&[&wrong, &good], still());
     pool.check_all(s(1)).await;
     wrong.on("eth_chainId", Reply::result("\"0x1\""));
-    pool.replace_endpoints(vec![endpoint(&good, "b"), endpoint(&wrong, "renamed")], None)
-        .unwrap();
+    pool.replace_endpoints(
+        vec![endpoint(&good, "b"), endpoint(&wrong, "renamed")],
+        None,
+    )
+    .unwrap();
     let quarantined = Identity::Quarantined { found: ChainId(5) };
     assert_eq!(pool.snapshot().endpoints[1].identity, quarantined);
     let moved = node("3");
-    pool.replace_endpoints(vec![endpoint(&moved, "renamed")], None).unwrap();
+    pool.replace_endpoints(vec![endpoint(&moved, "renamed")], None)
+        .unwrap();
     assert_eq!(pool.snapshot().endpoints[0].identity, Identity::Unchecked);
     assert_eq!(result(&pool, "eth_call").await, "3");
 }
@@ -108,9 +116,11 @@ async fn an_exclusion_ends_when_the_credential_changes_and_not_before() {
     call(&pool, "eth_call", "[]").await.unwrap();
     let stand = |pool: &Pool| pool.snapshot().endpoints[0].circuit.endpoint.stand;
     assert!(matches!(stand(&pool), Stand::Excluded { .. }));
-    pool.replace_endpoints(vec![url("old-key-0001")], None).unwrap();
+    pool.replace_endpoints(vec![url("old-key-0001")], None)
+        .unwrap();
     assert!(matches!(stand(&pool), Stand::Excluded { .. }));
-    pool.replace_endpoints(vec![url("new-key-0002")], None).unwrap();
+    pool.replace_endpoints(vec![url("new-key-0002")], None)
+        .unwrap();
     assert!(matches!(stand(&pool), Stand::Closed { .. }));
 }
 
@@ -123,13 +133,23 @@ async fn those_that_stay_keep_their_connections() {
         .chain(ChainId(1))
         .settings(still())
         .endpoint(Endpoint::url(url()).label("a"))
-        .http(HttpOptions { lanes: 1, ..HttpOptions::default() })
+        .http(HttpOptions {
+            lanes: 1,
+            ..HttpOptions::default()
+        })
         .build()
         .unwrap();
     result(&pool, "eth_blockNumber").await;
-    pool.replace_endpoints(vec![Endpoint::url(url()).label("b")], None).unwrap();
+    pool.replace_endpoints(vec![Endpoint::url(url()).label("b")], None)
+        .unwrap();
     result(&pool, "eth_blockNumber").await;
-    assert_eq!((node.record().connections(), node.record().count("eth_chainId")), (1, 1));
+    assert_eq!(
+        (
+            node.record().connections(),
+            node.record().count("eth_chainId")
+        ),
+        (1, 1)
+    );
     let other = ScriptedNode::start().await;
     let elsewhere = Endpoint::url(SecretUrl::parse(&other.url()).unwrap());
     pool.replace_endpoints(vec![elsewhere], None).unwrap();
@@ -149,7 +169,8 @@ async fn a_call_under_way_is_answered_by_an_endpoint_that_has_left() {
     });
     sleep(ms(10)).await;
     // It takes the place of the other.
-    pool.replace_endpoints(vec![endpoint(&new, "new")], None).unwrap();
+    pool.replace_endpoints(vec![endpoint(&new, "new")], None)
+        .unwrap();
     let answer = running.await.unwrap();
     assert_eq!((answer.endpoint(), answer.attempts()), ("a", 1));
     let newcomer = &pool.snapshot().endpoints[0];
@@ -170,7 +191,8 @@ async fn a_call_under_way_turns_to_the_new_ones_and_names_those_that_failed_it()
     };
     let running = run(&pool);
     sleep(ms(10)).await;
-    pool.replace_endpoints(vec![endpoint(&new, "new")], None).unwrap();
+    pool.replace_endpoints(vec![endpoint(&new, "new")], None)
+        .unwrap();
     let answer = running.await.unwrap().unwrap();
     assert_eq!((answer.endpoint(), answer.attempts()), ("new", 2));
     // What failed at one that has left is no failure of the one in its place.
@@ -179,12 +201,16 @@ async fn a_call_under_way_turns_to_the_new_ones_and_names_those_that_failed_it()
     new.on("eth_call", Reply::refused().after(ms(20)));
     let running = run(&pool);
     sleep(ms(10)).await;
-    pool.replace_endpoints(vec![endpoint(&old, "old again")], None).unwrap();
+    pool.replace_endpoints(vec![endpoint(&old, "old again")], None)
+        .unwrap();
     let error = running.await.unwrap().unwrap_err();
     let Error::AllEndpointsFailed { attempts } = error else {
         panic!("{error:?}")
     };
-    let named: Vec<_> = attempts.iter().map(|attempt| attempt.endpoint.as_str()).collect();
+    let named: Vec<_> = attempts
+        .iter()
+        .map(|attempt| attempt.endpoint.as_str())
+        .collect();
     assert_eq!(named[..2], ["new", "old again"]);
 }
 
@@ -197,7 +223,13 @@ async fn a_loser_settles_with_its_own_endpoint_and_with_no_other() {
     pool.check_all(s(1)).await;
     let lists: [&dyn Fn() -> Vec<Endpoint>; 2] = [
         // It stays, at another place.
-        &|| vec![endpoint(&new, "new"), endpoint(&fast, "b"), endpoint(&slow, "a")],
+        &|| {
+            vec![
+                endpoint(&new, "new"),
+                endpoint(&fast, "b"),
+                endpoint(&slow, "a"),
+            ]
+        },
         // It leaves.
         &|| vec![endpoint(&new, "new"), endpoint(&fast, "b")],
     ];
@@ -208,7 +240,12 @@ async fn a_loser_settles_with_its_own_endpoint_and_with_no_other() {
     }
     let snapshot = pool.snapshot();
     assert_eq!(snapshot.endpoints[0].latency_ms, None);
-    assert!(snapshot.endpoints.iter().all(|endpoint| endpoint.in_flight == 0));
+    assert!(
+        snapshot
+            .endpoints
+            .iter()
+            .all(|endpoint| endpoint.in_flight == 0)
+    );
 }
 
 // L-10, R-19: a check of one that has left tells nothing about the one in its place.
@@ -222,7 +259,8 @@ async fn a_check_under_way_belongs_to_its_endpoint() {
         async move { pool.check_all(s(1)).await }
     });
     sleep(ms(10)).await;
-    pool.replace_endpoints(vec![endpoint(&good, "good")], None).unwrap();
+    pool.replace_endpoints(vec![endpoint(&good, "good")], None)
+        .unwrap();
     checking.await.unwrap();
     assert_eq!(pool.snapshot().endpoints[0].identity, Identity::Unchecked);
     assert_eq!(result(&pool, "eth_call").await, "2");
@@ -234,20 +272,27 @@ async fn a_budget_goes_on_where_it_is_the_same() {
     let fake = node("1");
     let profile = |rps, name: &str| {
         let rate = Rate { rps, burst: 10.0 };
-        let budget = Budget { rate: Some(rate), ..Budget::default() };
+        let budget = Budget {
+            rate: Some(rate),
+            ..Budget::default()
+        };
         Profile {
             account: Arc::new(Account::new(name, &budget)),
             ..Profile::default()
         }
     };
-    let pool = with_profiles(&[&fake], vec![profile(0.001, "")], still()).build().unwrap();
+    let pool = with_profiles(&[&fake], vec![profile(0.001, "")], still())
+        .build()
+        .unwrap();
     result(&pool, "eth_call").await;
     let tokens = |pool: &Pool| pool.snapshot().endpoints[0].tokens;
     assert_eq!(tokens(&pool), Some(8));
     let with = |profile| vec![endpoint(&fake, "a").profile(profile)];
-    pool.replace_endpoints(with(profile(0.001, "")), None).unwrap();
+    pool.replace_endpoints(with(profile(0.001, "")), None)
+        .unwrap();
     assert_eq!(tokens(&pool), Some(8));
-    pool.replace_endpoints(with(profile(0.002, "")), None).unwrap();
+    pool.replace_endpoints(with(profile(0.002, "")), None)
+        .unwrap();
     assert_eq!(tokens(&pool), Some(10));
 }
 
@@ -259,7 +304,10 @@ async fn options_and_profiles_are_the_new_ones() {
     pool.check_all(s(1)).await;
     let only = |label: &str, fake: &Fake, allow: &str| {
         let methods = MethodList::new(vec![allow.into()], vec![]);
-        endpoint(fake, label).profile(Profile { methods, ..Profile::default() })
+        endpoint(fake, label).profile(Profile {
+            methods,
+            ..Profile::default()
+        })
     };
     let list = vec![only("a", &one, "net_version"), only("b", &two, "eth_*")];
     let settings = Settings { race: 2, ..still() };
@@ -268,10 +316,16 @@ async fn options_and_profiles_are_the_new_ones() {
         assert_eq!(call(&pool, "eth_call", "[]").await.unwrap().endpoint(), "b");
     }
     // A list without `eth_chainId` needs no check, one with it does.
-    let identities: Vec<_> = pool.snapshot().endpoints.iter().map(|e| e.identity).collect();
+    let identities: Vec<_> = pool
+        .snapshot()
+        .endpoints
+        .iter()
+        .map(|e| e.identity)
+        .collect();
     assert_eq!(identities, [Identity::Verified, Identity::Verified]);
     // Both may serve again, and race.
-    pool.replace_endpoints(vec![endpoint(&one, "a"), endpoint(&two, "b")], None).unwrap();
+    pool.replace_endpoints(vec![endpoint(&one, "a"), endpoint(&two, "b")], None)
+        .unwrap();
     pool.check_all(s(1)).await;
     assert_eq!(call(&pool, "eth_call", "[]").await.unwrap().attempts(), 2);
 }
@@ -280,7 +334,10 @@ async fn options_and_profiles_are_the_new_ones() {
 #[tokio::test(start_paused = true)]
 async fn probes_can_be_turned_off_and_on_again() {
     let fake = node("1");
-    let probing = Settings { probe: Some(ProbeSettings::default()), ..still() };
+    let probing = Settings {
+        probe: Some(ProbeSettings::default()),
+        ..still()
+    };
     let pool = pool(&[&fake], probing.clone());
     result(&pool, "eth_call").await;
     sleep(s(1)).await;
@@ -306,7 +363,12 @@ async fn a_list_that_is_refused_changes_nothing() {
     let mut settings = still();
     settings.breaker.threshold = 0;
     let one = vec![endpoint(&fake, "x")];
-    assert_eq!(pool.replace_endpoints(one, Some(settings)).unwrap_err().field, "threshold");
+    assert_eq!(
+        pool.replace_endpoints(one, Some(settings))
+            .unwrap_err()
+            .field,
+        "threshold"
+    );
     assert_eq!(labels(&pool), ["a"]);
 }
 
@@ -321,7 +383,8 @@ async fn events_name_the_endpoint_that_was_there_when_they_happened() {
         .build()
         .unwrap();
     result(&pool, "eth_call").await;
-    pool.replace_endpoints(vec![endpoint(&new, "new")], None).unwrap();
+    pool.replace_endpoints(vec![endpoint(&new, "new")], None)
+        .unwrap();
     result(&pool, "eth_call").await;
     pool.close();
     let names: Vec<_> = heard
@@ -347,7 +410,10 @@ async fn a_closed_pool_fails_at_once_and_sends_nothing_while_calls_under_way_fin
     sleep(ms(10)).await;
     pool.clone().close();
     let sent = fake.seen().len();
-    assert_eq!(call(&pool, "eth_call", "[]").await.unwrap_err(), Error::Closed);
+    assert_eq!(
+        call(&pool, "eth_call", "[]").await.unwrap_err(),
+        Error::Closed
+    );
     assert_eq!(fake.seen().len(), sent);
     assert_eq!(running.await.unwrap(), "1");
 }

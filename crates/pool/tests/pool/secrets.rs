@@ -6,8 +6,9 @@ use highwater_lab::sockets::{Answer, Gate, ScriptedNode};
 use std::{
     fmt::Write as _,
     io,
-    sync::{Arc, Mutex},
+    sync::{Arc, LazyLock, Mutex},
 };
+use tracing::{Dispatch, subscriber::NoSubscriber};
 
 const KEY: &str = "CANARYpathkey7f3a";
 const TOKEN: &str = "CANARYquerytoken91";
@@ -17,6 +18,11 @@ const CODED_PASSWORD: &str = "CANARYpass%2Fword";
 /// `USER:PASSWORD` and the key, in base64.
 const BASIC: &str = "Q0FOQVJZdXNlcjpDQU5BUllwYXNzL3dvcmQ";
 const KEY_BASE64: &str = "Q0FOQVJZcGF0aGtleTdmM2E";
+
+/// With one subscriber alone in the process, `tracing` asks the thread that first comes past a line
+/// of log whether anybody wants it, and that is the thread of another test. A second one makes it
+/// ask them all.
+static ANOTHER: LazyLock<Dispatch> = LazyLock::new(|| Dispatch::new(NoSubscriber::default()));
 
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
@@ -35,6 +41,7 @@ impl io::Write for Log {
 impl Log {
     /// Hears everything this thread logs, until the guard is dropped.
     fn listen(&self) -> tracing::subscriber::DefaultGuard {
+        LazyLock::force(&ANOTHER);
         let log = self.clone();
         let subscriber = tracing_subscriber::fmt()
             .with_max_level(tracing_subscriber::filter::LevelFilter::TRACE)
@@ -108,6 +115,7 @@ async fn shows_no_credential_in_any_error_debug_text_or_log() {
         let options = CallOptions {
             timeout: Some(10 * SHORT),
             deadline: None,
+            ..CallOptions::default()
         };
         let outcome = call_within(&pool, "eth_call", "[]", options).await;
         match &outcome {

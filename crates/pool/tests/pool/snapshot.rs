@@ -30,44 +30,81 @@ fn node(result: &str) -> Fake {
 async fn a_snapshot_shows_state_streaks_cooldown_reason_tokens_and_counters() {
     let (failing, good) = (node("1"), node("2"));
     failing.on("eth_call", Reply::reset());
-    let rate = Rate { rps: 1.0, burst: 10.0 };
-    let budget = Budget { rate: Some(rate), ..Budget::default() };
+    let rate = Rate {
+        rps: 1.0,
+        burst: 10.0,
+    };
+    let budget = Budget {
+        rate: Some(rate),
+        ..Budget::default()
+    };
     let profiles = vec![
         Profile {
             weight: 3.0,
             account: Arc::new(Account::new("main", &budget)),
             ..Profile::default()
         },
-        Profile { tier: 1, ..Profile::default() },
+        Profile {
+            tier: 1,
+            ..Profile::default()
+        },
     ];
-    let pool = with_profiles(&[&failing, &good], profiles, still()).build().unwrap();
+    let pool = with_profiles(&[&failing, &good], profiles, still())
+        .build()
+        .unwrap();
     for _ in 0..2 {
         result(&pool, "eth_call").await;
     }
     let lane = |pool: &Pool| {
         let circuit = pool.snapshot().endpoints.remove(0).circuit;
-        let found = circuit.lanes.into_iter().find(|(lane, _)| *lane == Lane::State);
+        let found = circuit
+            .lanes
+            .into_iter()
+            .find(|(lane, _)| *lane == Lane::State);
         found.unwrap().1
     };
     assert_eq!(lane(&pool).strikes, 2);
     result(&pool, "eth_call").await;
     advance(s(2)).await;
     let gate = lane(&pool);
-    assert!(matches!(gate.stand, Stand::Open { reason: Reason::Failures, .. }), "{gate:?}");
+    assert!(
+        matches!(
+            gate.stand,
+            Stand::Open {
+                reason: Reason::Failures,
+                ..
+            }
+        ),
+        "{gate:?}"
+    );
     assert!(gate.left > s(2) && gate.left < s(3), "{:?}", gate.left);
     let snapshot = pool.snapshot();
     assert_eq!(snapshot.chain, Some(ChainId(1)));
     let [a, b] = &snapshot.endpoints[..] else {
         panic!("{snapshot:?}")
     };
-    assert_eq!((a.label.as_str(), a.host.as_str(), a.tier, a.weight), ("a", "", 0, 3.0));
-    assert_eq!((a.identity, a.account.name.as_str()), (Identity::Verified, "main"));
+    assert_eq!(
+        (a.label.as_str(), a.host.as_str(), a.tier, a.weight),
+        ("a", "", 0, 3.0)
+    );
+    assert_eq!(
+        (a.identity, a.account.name.as_str()),
+        (Identity::Verified, "main")
+    );
     // Ten tokens; a check, three calls; two seconds.
     assert_eq!((a.tokens, b.tokens), (Some(8), None));
     assert_eq!(a.counters.failed.get(Class::Internal.name()), Some(&3));
-    let calls = MethodCounters { sent: 3, good: 0, failed: 3 };
+    let calls = MethodCounters {
+        sent: 3,
+        good: 0,
+        failed: 3,
+    };
     assert_eq!(a.counters.methods.get("eth_call"), Some(&calls));
-    let checks = MethodCounters { sent: 1, good: 1, failed: 0 };
+    let checks = MethodCounters {
+        sent: 1,
+        good: 1,
+        failed: 0,
+    };
     assert_eq!(a.counters.methods.get("eth_chainId"), Some(&checks));
     assert_eq!((b.counters.sent, b.counters.good), (4, 4));
     assert_eq!(b.latency_ms, Some(20.0));
@@ -82,7 +119,10 @@ async fn a_snapshot_shows_heads_and_who_lags() {
     let snapshot = pool.probe().await;
     assert_eq!(snapshot.reference_head, Some(100));
     let head = snapshot.endpoints[2].head.unwrap();
-    assert_eq!((head.height, head.standing), (Some(60), Standing::Behind { lag: 40 }));
+    assert_eq!(
+        (head.height, head.standing),
+        (Some(60), Standing::Behind { lag: 40 })
+    );
     let excess = 40 - snapshot.max_lag.unwrap();
     assert_eq!(snapshot.endpoints[2].excess_lag, Some(excess));
     assert_eq!(snapshot.endpoints[0].excess_lag, None);
@@ -93,9 +133,17 @@ async fn a_snapshot_shows_heads_and_who_lags() {
 async fn nothing_that_is_shown_names_a_url() {
     let url = "https://user:password1@node.example:8443/v2/secret-key-7?token=secret-token";
     let endpoint = Endpoint::url(SecretUrl::parse(url).unwrap());
-    let pool = Pool::builder().settings(quiet(1)).endpoint(endpoint).build().unwrap();
+    let pool = Pool::builder()
+        .settings(quiet(1))
+        .endpoint(endpoint)
+        .build()
+        .unwrap();
     let explanation = pool.explain("eth_call", None);
-    let shown = format!("{:?} {explanation:?} {pool:?} {:?}", pool.snapshot(), pool.totals());
+    let shown = format!(
+        "{:?} {explanation:?} {pool:?} {:?}",
+        pool.snapshot(),
+        pool.totals()
+    );
     for part in ["secret", "password1", "8443", "user", "https"] {
         assert!(!shown.contains(part), "{part} in {shown}");
     }
@@ -111,24 +159,47 @@ async fn an_explanation_says_of_every_endpoint_its_score_or_why_it_is_out() {
         MethodList::new(vec![], names.iter().map(|&name| name.to_owned()).collect())
     };
     let profiles = vec![
-        Profile { weight: 2.0, ..Profile::default() },
+        Profile {
+            weight: 2.0,
+            ..Profile::default()
+        },
         Profile::default(),
-        Profile { methods: deny(&["eth_call"]), ..Profile::default() },
-        Profile { tier: 1, ..Profile::default() },
+        Profile {
+            methods: deny(&["eth_call"]),
+            ..Profile::default()
+        },
+        Profile {
+            tier: 1,
+            ..Profile::default()
+        },
     ];
     let fakes = [&good, &wrong, &denied, &spare];
     let pool = with_profiles(&fakes, profiles, still()).build().unwrap();
     pool.check_all(s(1)).await;
     result(&pool, "eth_call").await;
     let explanation = pool.explain("eth_call", None);
-    assert_eq!((explanation.method, explanation.strategy), ("eth_call", "adaptive"));
+    assert_eq!(
+        (explanation.method, explanation.strategy),
+        ("eth_call", "adaptive")
+    );
     let outs: Vec<_> = explanation.considered.iter().map(|one| one.out).collect();
-    let expected = [None, Some(Why::Quarantined), Some(Why::MethodList), Some(Why::HigherTier)];
+    let expected = [
+        None,
+        Some(Why::Quarantined),
+        Some(Why::MethodList),
+        Some(Why::HigherTier),
+    ];
     assert_eq!(outs, expected);
     assert_eq!(&*explanation.considered[3].endpoint.label, "d");
     let parts = explanation.considered[0].parts;
-    assert_eq!((parts.weight, parts.load, parts.lag, parts.errors), (2.0, 1.0, 1.0, 1.0));
-    assert!((parts.total - parts.service_ms / 2.0).abs() < 1e-9, "{parts:?}");
+    assert_eq!(
+        (parts.weight, parts.load, parts.lag, parts.errors),
+        (2.0, 1.0, 1.0, 1.0)
+    );
+    assert!(
+        (parts.total - parts.service_ms / 2.0).abs() < 1e-9,
+        "{parts:?}"
+    );
     assert!(!Why::Quarantined.words().is_empty());
 }
 
@@ -143,7 +214,10 @@ async fn an_explanation_with_parameters_says_who_holds_the_block() {
         let outs = explanation.considered.into_iter().map(|one| one.out);
         outs.collect::<Vec<_>>()
     };
-    assert_eq!(outs(Some(r#"["0x00","0x78"]"#)), [Some(Why::DoesNotHold), None]);
+    assert_eq!(
+        outs(Some(r#"["0x00","0x78"]"#)),
+        [Some(Why::DoesNotHold), None]
+    );
     assert_eq!(outs(None), [None, None]);
 }
 
@@ -186,7 +260,9 @@ fn allowance(name: &str, units: u64) -> Profile {
 async fn totals_are_kept_across_a_restart_by_account_and_by_label() {
     let (one, two) = (node("1"), node("2"));
     let profiles = || vec![allowance("main", 1000), allowance("", 1000)];
-    let before = with_profiles(&[&one, &two], profiles(), still()).build().unwrap();
+    let before = with_profiles(&[&one, &two], profiles(), still())
+        .build()
+        .unwrap();
     before.check_all(s(1)).await;
     for _ in 0..10 {
         result(&before, "eth_call").await;
@@ -195,12 +271,18 @@ async fn totals_are_kept_across_a_restart_by_account_and_by_label() {
         let endpoints = pool.snapshot().endpoints.into_iter();
         let days = endpoints.map(|endpoint| {
             let spent = endpoint.account.spent.into_iter();
-            spent.filter(|spent| spent.every == Every::Day).map(|spent| spent.units).sum()
+            spent
+                .filter(|spent| spent.every == Every::Day)
+                .map(|spent| spent.units)
+                .sum()
         });
         days.collect()
     };
     let stored = before.totals().to_json();
-    assert!(stored.contains("\"main\"") && stored.contains("\"b\""), "{stored}");
+    assert!(
+        stored.contains("\"main\"") && stored.contains("\"b\""),
+        "{stored}"
+    );
     assert!(!stored.contains("\"a\""), "{stored}");
     let restored = Totals::from_json(&stored).unwrap();
     let after = with_profiles(&[&one, &two], profiles(), still())
@@ -256,9 +338,15 @@ fn names_the_routing_option_that_is_out_of_range() {
     let fake = Fake::new();
     let mut settings = still();
     settings.breaker.threshold = 0;
-    assert_eq!(builder(&[&fake], settings).build().unwrap_err().field, "threshold");
+    assert_eq!(
+        builder(&[&fake], settings).build().unwrap_err().field,
+        "threshold"
+    );
     for weight in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        let profile = Profile { weight, ..Profile::default() };
+        let profile = Profile {
+            weight,
+            ..Profile::default()
+        };
         let builder = with_profiles(&[&fake], vec![profile], still());
         assert_eq!(builder.build().unwrap_err().field, "weight");
     }

@@ -71,12 +71,10 @@ impl Machine {
             self.hedged = false;
             self.hedge_from = now.mono.checked_add(settings.min_delay.max(LOOK));
             let timeout = self.plan.attempt_timeout;
-            return router
-                .may_warm(to, timeout, now)
-                .then_some(Action::Warm {
-                    endpoint: to,
-                    timeout,
-                });
+            return router.may_warm(to, timeout, now).then_some(Action::Warm {
+                endpoint: to,
+                timeout,
+            });
         }
         if !router.spend_retry(now) || !self.begin(router, to, Leftover::Cancel, now) {
             return None;

@@ -1,8 +1,8 @@
 //! What the end of an attempt, of a check or of the call means.
 
 use super::{
-    Absent, Action, Asked, Before, Class, Content, Delivery, Machine, Outcome, Reason, Report,
-    Router, Running, Settled, State, Ticket, UNREACHABLE, Verdict, Why,
+    Absent, Action, Before, Class, Content, Delivery, Machine, Outcome, Reason, Report, Router,
+    Running, Settled, State, Ticket, UNREACHABLE, Verdict, Why,
 };
 use crate::{
     AttemptId, EndpointId, Now,
@@ -23,7 +23,8 @@ enum Weight {
 
 impl Machine {
     /// A check ended. `failure` says why it told nothing; `None` means that the router now knows.
-    /// Neither spends an attempt.
+    /// Neither spends an attempt, unless the call has asked this endpoint before: then it is
+    /// checked again because it could not be reached, and that is one more attempt to reach it.
     pub fn on_check(&mut self, endpoint: EndpointId, failure: Option<&Verdict>) {
         let Some(reason) = self.end_of(endpoint, Before::Chain) else {
             return;
@@ -33,7 +34,13 @@ impl Machine {
             Some(verdict) => {
                 // Whoever is ejected by now was not when the call began.
                 self.may_resort = false;
+                let was_asked = self.asked.iter().any(|asked| asked.endpoint == endpoint);
                 self.report_check(endpoint, verdict.class, verdict.subclass);
+                if was_asked {
+                    self.rounds.count();
+                } else {
+                    self.leave_alone(endpoint);
+                }
             }
         }
         if self.state == State::Busy {
@@ -237,12 +244,7 @@ impl Machine {
 
     /// The call is over without an answer. Whoever was not asked for a reason of its own is named
     /// too.
-    pub(super) fn over(
-        &mut self,
-        router: &Router,
-        outcome: Outcome,
-        now: Now,
-    ) -> Option<Action> {
+    pub(super) fn over(&mut self, router: &Router, outcome: Outcome, now: Now) -> Option<Action> {
         self.state = State::Done(outcome);
         if let Outcome::Answered(_) | Outcome::BudgetExhausted { .. } = outcome {
             return None;
@@ -308,7 +310,6 @@ impl Machine {
         });
     }
 
-    /// Its check told nothing: this call leaves it alone, the next asks again.
     pub(super) fn report_check(
         &mut self,
         endpoint: EndpointId,
@@ -321,11 +322,15 @@ impl Machine {
             class,
             subclass,
         });
-        self.asked.retain(|asked| asked.endpoint != endpoint);
-        self.asked.push(Asked {
-            endpoint,
-            round: UNREACHABLE,
-            running: false,
-        });
+        self.note_asked(endpoint, false);
+    }
+
+    /// Its check told nothing: this call leaves it alone, the next asks again.
+    pub(super) fn leave_alone(&mut self, endpoint: EndpointId) {
+        for asked in &mut self.asked {
+            if asked.endpoint == endpoint {
+                asked.round = UNREACHABLE;
+            }
+        }
     }
 }

@@ -18,7 +18,8 @@ impl Machine {
         for asked in &mut self.asked {
             asked.endpoint = moved(asked.endpoint);
         }
-        self.asked.retain(|asked| asked.endpoint != EndpointId::GONE);
+        self.asked
+            .retain(|asked| asked.endpoint != EndpointId::GONE);
         for running in &mut self.running {
             let endpoint = moved(running.ticket.endpoint());
             running.ticket.moved_to(endpoint);

@@ -8,13 +8,7 @@ mod trust;
 
 use super::*;
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "an instant has to come from somewhere; time moves by addition from there"
-)]
-pub(super) fn start() -> Instant {
-    Instant::now()
-}
+pub(super) use crate::now::tests::origin as start;
 
 pub(super) const A: EndpointId = EndpointId(0);
 pub(super) const B: EndpointId = EndpointId(1);

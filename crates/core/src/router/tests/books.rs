@@ -39,7 +39,10 @@ fn failures_push_the_error_alone() {
         stage.request(A, millis(200), &Settled::VALUE);
         stage.request(A, millis(1), &failed(class, subclass));
         let view = stage.view(A);
-        assert!(near(view.latency_ms, 200.0) && near(view.tail_ms, 200.0), "{class:?}");
+        assert!(
+            near(view.latency_ms, 200.0) && near(view.tail_ms, 200.0),
+            "{class:?}"
+        );
         assert!((view.error - 0.3).abs() < 1e-9, "{class:?}");
     }
 }
@@ -98,7 +101,12 @@ fn an_abort_is_censored() {
     let after = stage.view(A);
     assert_eq!(
         (after.latency_ms, after.tail_ms, after.error, after.circuit),
-        (before.latency_ms, before.tail_ms, before.error, before.circuit)
+        (
+            before.latency_ms,
+            before.tail_ms,
+            before.error,
+            before.circuit
+        )
     );
     assert_eq!((after.in_flight, after.counters.cancelled), (0, 1));
     assert_eq!(after.counters.good, before.counters.good);
@@ -135,9 +143,8 @@ fn a_slow_method_is_not_held_against_the_others() {
     }
     let now = stage.now();
     let (light, heavy) = (stage.plan("eth_call"), stage.plan("eth_getLogs"));
-    let service = |router: &mut Router, plan: &Plan| {
-        router.explain(plan, now).considered[0].parts.service_ms
-    };
+    let service =
+        |router: &mut Router, plan: &Plan| router.explain(plan, now).considered[0].parts.service_ms;
     assert!(service(&mut stage.router, &light) < 30.0);
     assert!(service(&mut stage.router, &heavy) > 1900.0);
 }

@@ -57,7 +57,8 @@ fn names_why_each_endpoint_is_out() {
     plan.only = Some(id(6));
     assert_eq!(outs(&mut stage, &plan)[0], Some(Why::NotThis));
     assert_eq!(outs(&mut stage, &plan)[6], None);
-    let words: std::collections::BTreeSet<_> = expected.iter().flatten().map(|w| w.words()).collect();
+    let words: std::collections::BTreeSet<_> =
+        expected.iter().flatten().map(|w| w.words()).collect();
     assert_eq!(words.len(), 8);
 }
 
@@ -69,7 +70,10 @@ fn names_who_lacks_the_block() {
     }
     let mut plan = stage.plan("eth_call");
     plan.need = Need::of(plan.method, r#"[{"to":"0x1"},"0x64"]"#);
-    assert_eq!(outs(&mut stage, &plan), [Some(Why::DoesNotHold), None, None]);
+    assert_eq!(
+        outs(&mut stage, &plan),
+        [Some(Why::DoesNotHold), None, None]
+    );
     let now = stage.now();
     let ticket = stage.router.begin(B, AttemptId(0), &plan, TIMEOUT, now);
     stage.router.settle(
@@ -172,7 +176,11 @@ fn keeps_the_last_decisions_one_a_second_for_each_method() {
         stage.pass(seconds(1));
         call(&mut stage, "eth_call");
     }
-    let kept: Vec<_> = stage.router.decisions(id("eth_call")).map(|d| d.at.mono).collect();
+    let kept: Vec<_> = stage
+        .router
+        .decisions(id("eth_call"))
+        .map(|d| d.at.mono)
+        .collect();
     assert_eq!(kept.len(), 8);
     assert!(kept.is_sorted());
     assert_eq!(kept.last(), Some(&stage.now().mono));

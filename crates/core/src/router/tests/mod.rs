@@ -1,6 +1,7 @@
 //! Tests of the router without a machine.
 
 mod books;
+mod capabilities;
 mod explained;
 mod probes;
 mod views;
@@ -9,7 +10,7 @@ use super::*;
 use crate::{
     AttemptId,
     breaker::{Meaning, Said},
-    call::{Content, Delivery, Plan, Settled},
+    call::{Delivery, Plan, Settled},
     classify::{Class, Verdict},
     heads::Source,
     judge::of_class,
@@ -83,7 +84,9 @@ impl Stage {
 
     fn begin(&mut self, endpoint: EndpointId, method: &str) -> Ticket {
         let (plan, now) = (self.plan(method), self.now());
-        let ticket = self.router.begin(endpoint, AttemptId(0), &plan, TIMEOUT, now);
+        let ticket = self
+            .router
+            .begin(endpoint, AttemptId(0), &plan, TIMEOUT, now);
         ticket.expect("a token")
     }
 

@@ -129,7 +129,11 @@ fn skips_the_ejected_the_quarantined_the_spent_and_those_without_the_method() {
         stage.router.on_chain_id(endpoint, check, ChainId(found));
     }
     for _ in 0..3 {
-        stage.request(EndpointId(4), millis(1), &failed(Class::Internal, Some("connect")));
+        stage.request(
+            EndpointId(4),
+            millis(1),
+            &failed(Class::Internal, Some("connect")),
+        );
     }
     let now = stage.now();
     stage.router.on_call(now);
@@ -174,7 +178,10 @@ fn a_probe_that_works_moves_the_head_and_cools_the_error_and_no_latency() {
     let after = stage.view(A);
     assert_eq!(after.head, Some(100));
     assert!((after.error - before.error * 0.7).abs() < 1e-9);
-    assert_eq!((after.latency_ms, after.tail_ms), (before.latency_ms, before.tail_ms));
+    assert_eq!(
+        (after.latency_ms, after.tail_ms),
+        (before.latency_ms, before.tail_ms)
+    );
     // Strikes of calls stay.
     let lane = |view: &EndpointView| view.circuit.lanes[Lane::State as usize].1.strikes;
     assert_eq!((lane(&before), lane(&after)), (2, 2));
@@ -236,7 +243,11 @@ fn learns_a_limit_from_refused_probes() {
     let verdict = of_class(Class::RateLimited, None);
     for _ in 0..3 {
         let now = stage.now();
-        assert!(stage.router.begin_aside(A, method::lookup("eth_blockNumber"), now));
+        assert!(
+            stage
+                .router
+                .begin_aside(A, method::lookup("eth_blockNumber"), now)
+        );
         stage
             .router
             .on_probe_failed(A, &verdict, meaning(&verdict), seconds(4), now);

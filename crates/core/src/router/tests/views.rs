@@ -42,10 +42,16 @@ fn shows_state_streaks_cooldown_reason_and_whole_tokens() {
     let Stand::Open { reason, .. } = view.circuit.endpoint.stand else {
         panic!("{view:?}");
     };
-    assert_eq!((reason, view.circuit.endpoint.left), (Reason::Failures, seconds(3)));
+    assert_eq!(
+        (reason, view.circuit.endpoint.left),
+        (Reason::Failures, seconds(3))
+    );
     let other = stage.view(B);
     assert_eq!((other.tier, other.weight), (2, 0.5));
-    assert_eq!((other.tokens, other.latency_ms, other.tail_ms), (None, None, None));
+    assert_eq!(
+        (other.tokens, other.latency_ms, other.tail_ms),
+        (None, None, None)
+    );
     assert_eq!(other.max_log_range, Some(1000));
     assert_eq!(other.identity, Identity::Verified);
 }
@@ -57,8 +63,14 @@ fn shows_heads_and_how_far_they_lag() {
     for (endpoint, height) in [(A, 100), (B, 100), (C, 90)] {
         stage.head(endpoint, height);
     }
-    assert_eq!((stage.view(A).head, stage.view(A).excess_lag), (Some(100), None));
-    assert_eq!((stage.view(C).head, stage.view(C).excess_lag), (Some(90), Some(8)));
+    assert_eq!(
+        (stage.view(A).head, stage.view(A).excess_lag),
+        (Some(100), None)
+    );
+    assert_eq!(
+        (stage.view(C).head, stage.view(C).excess_lag),
+        (Some(90), Some(8))
+    );
     let settings = Settings {
         heads: None,
         ..Settings::default()

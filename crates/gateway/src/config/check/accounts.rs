@@ -200,7 +200,9 @@ pub(super) fn settle(
                 .find(|account| name.is_some() && account.name == name);
             match known {
                 Some(account) => {
-                    account.limits.join(&claim.limits, name.unwrap_or_default(), pass);
+                    account
+                        .limits
+                        .join(&claim.limits, name.unwrap_or_default(), pass);
                     account.share(common, pass);
                     account.members.push((chain, claim.endpoint));
                 }

@@ -18,7 +18,7 @@ use highwater_core::{
     select::{Strategy, Weights},
     settings::{HedgeSettings, Settings},
 };
-use std::{borrow::Cow, time::Duration};
+use std::time::Duration;
 
 /// Most endpoints in a race.
 const RACERS: u64 = 16;
@@ -93,12 +93,7 @@ pub(super) fn check(
 }
 
 /// Weights count under `weighted-sum` alone.
-fn weights(
-    section: &str,
-    raw: &Field<engine::Weights>,
-    strategy: &mut Strategy,
-    pass: &Pass<'_>,
-) {
+fn weights(section: &str, raw: &Field<engine::Weights>, strategy: &mut Strategy, pass: &Pass<'_>) {
     let Some((raw, span)) = raw.get() else { return };
     match strategy {
         Strategy::WeightedSum(weights) => {
@@ -290,12 +285,7 @@ fn heads(mut at: Overlay<'_>, raw: &engine::Heads, settings: &mut Settings) {
     settings.probe = probes.then_some(probe);
 }
 
-fn breaker(
-    section: &str,
-    raw: &engine::Breaker,
-    breaker: &mut BreakerSettings,
-    pass: &Pass<'_>,
-) {
+fn breaker(section: &str, raw: &engine::Breaker, breaker: &mut BreakerSettings, pass: &Pass<'_>) {
     let mut at = Overlay::new(pass, format!("{section}.breaker"));
     Overlay::flag(&raw.enabled, &mut breaker.enabled);
     for (name, field, target) in [
@@ -373,7 +363,7 @@ fn breaker(
     }
 }
 
-fn failure_rate(mut at: Overlay<'_>, raw: &Cow<'_, engine::FailureRate>) -> FailureRate {
+fn failure_rate(mut at: Overlay<'_>, raw: &engine::FailureRate) -> FailureRate {
     let mut rate = FailureRate::default();
     at.number("share", &raw.share, &mut rate.share, STEPS);
     at.count("answers", &raw.answers, &mut rate.answers, 1..=1_000_000);
@@ -381,7 +371,7 @@ fn failure_rate(mut at: Overlay<'_>, raw: &Cow<'_, engine::FailureRate>) -> Fail
     rate
 }
 
-fn exclusion_trial(mut at: Overlay<'_>, raw: &Cow<'_, engine::ExclusionTrial>) -> Growing {
+fn exclusion_trial(mut at: Overlay<'_>, raw: &engine::ExclusionTrial) -> Growing {
     let mut trial = EXCLUSION_TRIALS;
     at.period("first", &raw.first, &mut trial.first, YEAR);
     at.period("max", &raw.max, &mut trial.max, YEAR);

@@ -213,10 +213,11 @@ fn log(raw: model::Log) -> LogSettings {
 }
 
 fn methods(raw: &Field<model::Methods>) -> MethodRules {
-    raw.get().map_or_else(MethodRules::default, |(raw, _)| MethodRules {
-        allow: patterns(&raw.allow),
-        deny: patterns(&raw.deny),
-    })
+    raw.get()
+        .map_or_else(MethodRules::default, |(raw, _)| MethodRules {
+            allow: patterns(&raw.allow),
+            deny: patterns(&raw.deny),
+        })
 }
 
 fn patterns(list: &List<MethodPattern>) -> Vec<String> {

@@ -106,7 +106,11 @@ impl<'a> Overlay<'a> {
             *target = value;
         } else {
             let (from, to) = (show(allowed.start()), show(allowed.end()));
-            self.note(name, span, format!("out of range: {from} to {to} is allowed"));
+            self.note(
+                name,
+                span,
+                format!("out of range: {from} to {to} is allowed"),
+            );
         }
     }
 

@@ -259,7 +259,7 @@ fn expected() -> engine::Settings {
     }
 }
 
-fn good(text: &str) -> Settings {
+pub(super) fn good(text: &str) -> Settings {
     read(Format::Toml, text).unwrap_or_else(|report| panic!("{report}"))
 }
 
@@ -268,15 +268,6 @@ fn chain(text: &str) -> ChainSettings {
     let endpoint = "[[chains.devnet.endpoints]]\nurl = 'http://a.example'\n";
     let settings = good(&format!("[chains.devnet]\nid = 31337\n{text}\n{endpoint}"));
     settings.chains.into_iter().next().unwrap()
-}
-
-fn refusals(text: &str) -> Vec<String> {
-    let report = read(Format::Toml, text).map(|_| ()).unwrap_err();
-    let shown = |finding: &crate::config::Finding| {
-        let line = finding.place.map_or(0, |(line, _)| line);
-        format!("{line} {}", finding.message)
-    };
-    report.findings.iter().map(shown).collect()
 }
 
 // G-12
@@ -368,9 +359,24 @@ fn without_any_one_option_the_settings_are_others() {
 fn the_file_above_leaves_no_option_of_the_engine_out() {
     // Those that are a section or a flag have a test of their own.
     let elsewhere = [
-        "enabled", "probes", "hedge", "breaker", "budget", "weights", "retry", "score", "heads",
-        "learn", "failure_rate", "exclusion_trial", "methods", "aliases", "id", "max_reply",
-        "writes", "endpoints",
+        "enabled",
+        "probes",
+        "hedge",
+        "breaker",
+        "budget",
+        "weights",
+        "retry",
+        "score",
+        "heads",
+        "learn",
+        "failure_rate",
+        "exclusion_trial",
+        "methods",
+        "aliases",
+        "id",
+        "max_reply",
+        "writes",
+        "endpoints",
     ];
     let of_engine = |section: &str| section.starts_with("chains.NAME");
     for option in options().iter().filter(|row| of_engine(row.section)) {
@@ -395,10 +401,18 @@ fn what_may_be_a_section_may_be_a_flag() {
     assert!(!chain("breaker = false").engine.breaker.enabled);
     let off = "[chains.devnet.breaker]\nenabled = false";
     assert!(!chain(off).engine.breaker.enabled);
-    let rate = |flag| chain(&format!("breaker.failure_rate = {flag}")).engine.breaker;
+    let rate = |flag| {
+        chain(&format!("breaker.failure_rate = {flag}"))
+            .engine
+            .breaker
+    };
     assert_eq!(rate("true"), silent.breaker);
     assert_eq!(rate("false").failure_rate, None);
-    let trial = |flag| chain(&format!("breaker.exclusion_trial = {flag}")).engine.breaker;
+    let trial = |flag| {
+        chain(&format!("breaker.exclusion_trial = {flag}"))
+            .engine
+            .breaker
+    };
     assert_eq!(trial("false"), silent.breaker);
     let growing = trial("true").exclusion_trial.unwrap();
     assert_eq!(growing.first, Duration::from_secs(15 * 60));
@@ -462,137 +476,6 @@ fn a_known_chain_has_the_numbers_of_its_row_unless_others_are_given() {
     let chain: ChainArgument = "arbitrum".parse().unwrap();
     let settings = Settings::from_urls(&urls, Some(&chain), &Overrides::default()).unwrap();
     assert_eq!(settings.chains[0].engine.heads, Some(of("arbitrum")));
-}
-
-// R-26
-#[test]
-fn the_one_endpoint_whose_rate_is_known_has_it_unless_another_is_set() {
-    let address = "https://rpc.hyperliquid.xyz/evm";
-    let rate = |before: &str, in_endpoint: &str| {
-        let text = format!(
-            "[chains.hyperevm]\n{before}\n[[chains.hyperevm.endpoints]]\nurl = '{address}'\n\
-             {in_endpoint}\n[[chains.hyperevm.endpoints]]\nurl = 'https://a.example/evm'\n"
-        );
-        let chain = good(&text).chains.into_iter().next().unwrap();
-        let rates: Vec<_> = chain.endpoints.iter().map(|e| e.budget.rate).collect();
-        (rates[0], rates[1])
-    };
-    let known = Some(Rate {
-        rps: 1.5,
-        burst: 3.0,
-    });
-    assert_eq!(rate("", ""), (known, None));
-    assert_eq!(rate("", "account = 'a'"), (known, None));
-    let own = Some(Rate::of(2.0));
-    assert_eq!(rate("", "rps = 2"), (own, None));
-    assert_eq!(rate("budget.rps = 2", ""), (own, own));
-    let urls = [address.to_owned()];
-    let settings = Settings::from_urls(&urls, None, &Overrides::default()).unwrap();
-    assert_eq!(settings.chains[0].endpoints[0].budget.rate, known);
-}
-
-const TWO_CHAINS: &str = "[chains.ethereum]
-budget.rps = 7
-[[chains.ethereum.endpoints]]
-url = 'https://a.example'
-account = 'main'
-rps = 25
-[[chains.ethereum.endpoints]]
-url = 'https://b.example'
-account = 'main'
-units_per_day = 9
-[chains.base]
-[[chains.base.endpoints]]
-url = 'https://c.example'
-account = 'main'
-burst = 30
-";
-
-// R-26
-#[test]
-fn what_one_endpoint_of_an_account_states_holds_for_all_of_them() {
-    let settings = good(TWO_CHAINS);
-    let endpoints = settings.chains.iter().flat_map(|chain| &chain.endpoints);
-    let budgets: Vec<&Budget> = endpoints.map(|endpoint| &endpoint.budget).collect();
-    let expected = Budget {
-        rate: Some(Rate {
-            rps: 25.0,
-            burst: 30.0,
-        }),
-        periods: vec![Period::new(Every::Day, 9)],
-        ..Budget::default()
-    };
-    assert_eq!(budgets, [&expected, &expected, &expected]);
-}
-
-// R-26
-#[test]
-fn two_limits_of_one_account_are_told_with_both_places() {
-    let text = TWO_CHAINS.replace("burst = 30", "rps = 26\nbudget = false");
-    let text = text.replace("units_per_day = 9", "units_per_day = 9\nbudget = true");
-    assert_eq!(
-        refusals(&text),
-        [
-            "16 `chains.base.endpoints[0].rps`: endpoints of account `main` share one budget, and \
-             `chains.ethereum.endpoints[0].rps` in line 6 says another: state it once, or the same \
-             everywhere",
-            "17 `chains.base.endpoints[0].budget`: endpoints of account `main` share one budget, \
-             and `chains.ethereum.endpoints[1].budget` in line 11 says another: state it once, or \
-             the same everywhere",
-        ]
-    );
-    // The same number is no conflict, and neither is that of another account.
-    for same in ["rps = 25", "rps = 25.0"] {
-        good(&TWO_CHAINS.replace("burst = 30", same));
-    }
-    let other = TWO_CHAINS.replace("account = 'main'\nburst = 30", "account = 'two'\nrps = 1");
-    good(&other);
-}
-
-// R-26
-#[test]
-fn two_chains_may_not_give_one_account_different_budgets() {
-    let text = TWO_CHAINS.replace("[chains.base]", "[chains.base]\nbudget.rps = 8");
-    assert_eq!(
-        refusals(&text),
-        [
-            "12 `chains.base.budget`: endpoints of account `main` share one budget, and \
-             `chains.ethereum.budget` in line 2 says another: give them the same, or the endpoints \
-             an account for each chain"
-        ]
-    );
-    good(&TWO_CHAINS.replace("[chains.base]", "[chains.base]\nbudget.rps = 7"));
-}
-
-// R-26, R-28
-#[test]
-fn a_limit_that_needs_another_is_refused_without_it() {
-    let endpoint = |text: &str| {
-        refusals(&format!(
-            "[[chains.ethereum.endpoints]]\nurl = 'https://a.example'\n{text}\n"
-        ))
-    };
-    let place = "3 `chains.ethereum.endpoints[0]";
-    assert_eq!(
-        endpoint("burst = 5"),
-        [format!("{place}.burst`: needs `rps`")]
-    );
-    assert_eq!(
-        endpoint("reset_at = '01:00'"),
-        [format!(
-            "{place}.reset_at`: needs `units_per_day` or `units_per_month`"
-        )]
-    );
-    assert_eq!(
-        endpoint("reset_day = 2"),
-        [format!("{place}.reset_day`: needs `units_per_month`")]
-    );
-    let chain = "[chains.ethereum]\nbudget = { burst = 5 }\n[[chains.ethereum.endpoints]]\nurl = \
-                 'https://a.example'\n";
-    assert_eq!(
-        refusals(chain),
-        ["2 `chains.ethereum.budget.burst`: needs `rps`"]
-    );
 }
 
 // R-11

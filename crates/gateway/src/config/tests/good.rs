@@ -318,7 +318,8 @@ fn what_is_left_out_has_the_default_that_the_schema_tells() {
     assert!(silent.server.workers >= 1);
     // Those left out above, by themselves.
     let plain = |text: &str| {
-        let text = format!("[chains.devnet]\nid = 31337\n{text}\n[[chains.devnet.endpoints]]\n{ENDPOINT}");
+        let text =
+            format!("[chains.devnet]\nid = 31337\n{text}\n[[chains.devnet.endpoints]]\n{ENDPOINT}");
         format!("{:?}", good(Format::Toml, &text))
     };
     for option in options() {

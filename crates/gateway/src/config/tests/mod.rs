@@ -1,5 +1,6 @@
 //! Files through all three steps.
 
+mod accounts;
 mod bad;
 mod engine;
 mod good;

@@ -241,7 +241,10 @@ fn null_is_no_value_of_a_state_read() {
         let mut bench = with_heads(Setup::new(1), method, &[(A, 99)]);
         bench.next_with(method, params);
         bench.asks(A, FIRST, &null());
-        assert!(!matches!(bench.poll(), Action::Finish(Outcome::Answered(_))));
+        assert!(!matches!(
+            bench.poll(),
+            Action::Finish(Outcome::Answered(_))
+        ));
         // Nobody knows A's head, and it answers null first.
         let mut bench = with_heads(Setup::new(2).race(2), method, &[(B, 100)]);
         bench.next_with(method, params);
@@ -267,11 +270,23 @@ fn what_is_said_of_a_block_from_below_it_is_not_believed() {
         ("eth_call", r#"[{"to":"0x1"},"0x64"]"#, Content::Zero),
         ("eth_call", r#"[{"to":"0x1"},"0x64"]"#, Content::Value),
         ("eth_getBalance", r#"["0x1","0x64"]"#, Content::Zero),
-        ("eth_getLogs", r#"[{"fromBlock":"0x5f","toBlock":"0x64"}]"#, Content::EmptyList),
-        ("eth_getLogs", r#"[{"fromBlock":"0x5f","toBlock":"0x64"}]"#, Content::Value),
+        (
+            "eth_getLogs",
+            r#"[{"fromBlock":"0x5f","toBlock":"0x64"}]"#,
+            Content::EmptyList,
+        ),
+        (
+            "eth_getLogs",
+            r#"[{"fromBlock":"0x5f","toBlock":"0x64"}]"#,
+            Content::Value,
+        ),
         ("eth_getBlockReceipts", r#"["0x64"]"#, Content::EmptyList),
         ("trace_block", r#"["0x64"]"#, Content::Value),
-        ("eth_getBlockTransactionCountByNumber", r#"["0x64"]"#, Content::Zero),
+        (
+            "eth_getBlockTransactionCountByNumber",
+            r#"["0x64"]"#,
+            Content::Zero,
+        ),
     ] {
         let mut bench = with_heads(Setup::new(2), method, &[(A, 99), (B, 99)]);
         bench.next_with(method, params);
@@ -281,7 +296,10 @@ fn what_is_said_of_a_block_from_below_it_is_not_believed() {
         bench.pass(wait);
         assert_eq!(
             bench.classes(),
-            [(A, Some(FIRST), Class::Behind), (B, Some(SECOND), Class::Behind)],
+            [
+                (A, Some(FIRST), Class::Behind),
+                (B, Some(SECOND), Class::Behind)
+            ],
             "{method}"
         );
         assert_eq!(bench.view(A).error, 0.0);
@@ -332,7 +350,10 @@ fn a_slow_null_leaves_the_standing_of_its_endpoint_alone() {
         assert_eq!(bench.machine.attempts(), 2);
     }
     let after = bench.view(A);
-    assert_eq!((before.latency_ms, before.tail_ms), (after.latency_ms, after.tail_ms));
+    assert_eq!(
+        (before.latency_ms, before.tail_ms),
+        (after.latency_ms, after.tail_ms)
+    );
     for _ in 0..5 {
         assert_eq!(bench.one("eth_getBalance", millis(20), &Settled::VALUE), A);
     }

@@ -4,7 +4,10 @@ use super::*;
 use crate::breaker::{EXCLUSION_TRIALS, Reason as Ejection, Stand};
 
 fn ejected(bench: &mut Bench, endpoint: EndpointId) -> bool {
-    matches!(bench.view(endpoint).circuit.endpoint.stand, Stand::Open { .. })
+    matches!(
+        bench.view(endpoint).circuit.endpoint.stand,
+        Stand::Open { .. }
+    )
 }
 
 // R-20
@@ -51,9 +54,7 @@ fn a_half_open_endpoint_gets_one_call_that_may_be_repeated() {
     for method in ["eth_call", "eth_call", "eth_sendRawTransaction"] {
         assert_eq!(bench.one(method, Duration::ZERO, &Settled::VALUE), B);
     }
-    // It fails: out again, for longer.
-    bench.swap(&mut trial);
-    bench.next("eth_call");
+    // Where it fails: out again, for longer.
     let mut bench = Setup::new(2).call("eth_call");
     bench.history(A, 3, Duration::ZERO, &unsent());
     bench.pass(seconds(5));
@@ -163,7 +164,12 @@ fn nothing_is_ejected_where_breakers_are_off() {
         .set(|s| s.breaker.enabled = false)
         .call("eth_call");
     bench.history(A, 20, Duration::ZERO, &unsent());
-    bench.history(A, 1, Duration::ZERO, &own_error_with_wait(Class::RateLimited, seconds(60)));
+    bench.history(
+        A,
+        1,
+        Duration::ZERO,
+        &own_error_with_wait(Class::RateLimited, seconds(60)),
+    );
     assert!(!ejected(&mut bench, A));
 }
 
@@ -172,7 +178,11 @@ fn nothing_is_ejected_where_breakers_are_off() {
 fn a_stated_wait_ejects_at_once_for_that_time_and_a_minute_at_most() {
     for (stated, out) in [(7, 7), (60, 60), (600, 60)] {
         let mut bench = Setup::new(2).call("eth_call");
-        bench.asks(A, FIRST, &own_error_with_wait(Class::RateLimited, seconds(stated)));
+        bench.asks(
+            A,
+            FIRST,
+            &own_error_with_wait(Class::RateLimited, seconds(stated)),
+        );
         bench.asks(B, SECOND, &Settled::VALUE);
         assert_eq!(bench.ends(), Outcome::Answered(SECOND));
         bench.pass(seconds(out) - millis(1));
@@ -213,7 +223,10 @@ fn a_refusal_in_words_excludes_until_a_reload() {
     bench.history(B, 1, Duration::ZERO, &own_error(Class::Unauthorized));
     bench.next("eth_call");
     assert_eq!(bench.ends(), Outcome::NoEndpoint);
-    let refused = [(A, None, Class::Unauthorized), (B, None, Class::Unauthorized)];
+    let refused = [
+        (A, None, Class::Unauthorized),
+        (B, None, Class::Unauthorized),
+    ];
     assert_eq!(bench.classes(), refused);
 }
 
@@ -245,7 +258,14 @@ fn a_method_that_is_missing_is_off_there_and_the_endpoint_keeps_the_rest() {
         bench.next("debug_traceCall");
         let (endpoint, _) = bench.sends();
         bench.settle(FIRST, &own_error(class));
-        assert_eq!(endpoint, if class == Class::MethodUnsupported { A } else { B });
+        assert_eq!(
+            endpoint,
+            if class == Class::MethodUnsupported {
+                A
+            } else {
+                B
+            }
+        );
         if endpoint == A {
             bench.asks(B, SECOND, &Settled::VALUE);
         }
@@ -253,7 +273,10 @@ fn a_method_that_is_missing_is_off_there_and_the_endpoint_keeps_the_rest() {
     // Nobody has it: it fails at once and names both.
     bench.next("debug_traceCall");
     assert_eq!(bench.ends(), Outcome::NoEndpoint);
-    let off = [(A, None, Class::MethodUnsupported), (B, None, Class::MethodUnsupported)];
+    let off = [
+        (A, None, Class::MethodUnsupported),
+        (B, None, Class::MethodUnsupported),
+    ];
     assert_eq!(bench.classes(), off);
     assert_eq!(bench.out(A, "eth_call", ""), None);
     assert_eq!(bench.view(A).circuit.endpoint.strikes, 0);
@@ -274,10 +297,20 @@ fn an_unknown_tag_is_remembered_for_that_tag_alone() {
     bench.asks(B, SECOND, &Settled::VALUE);
     bench.next_with("eth_getBlockByNumber", finalized);
     bench.asks(B, FIRST, &Settled::VALUE);
-    assert_eq!(bench.out(A, "eth_getBlockByNumber", finalized), Some(Why::DoesNotKeep));
+    assert_eq!(
+        bench.out(A, "eth_getBlockByNumber", finalized),
+        Some(Why::DoesNotKeep)
+    );
     let view = bench.view(A);
-    assert_eq!((view.circuit.endpoint.strikes, view.circuit.methods.len()), (0, 0));
-    for params in [r#"["latest",false]"#, r#"["safe",false]"#, r#"["0x1",false]"#] {
+    assert_eq!(
+        (view.circuit.endpoint.strikes, view.circuit.methods.len()),
+        (0, 0)
+    );
+    for params in [
+        r#"["latest",false]"#,
+        r#"["safe",false]"#,
+        r#"["0x1",false]"#,
+    ] {
         assert_eq!(bench.out(A, "eth_getBlockByNumber", params), None);
     }
     // Nobody else is there: it is asked all the same.

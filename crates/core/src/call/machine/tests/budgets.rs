@@ -15,7 +15,10 @@ fn no_retries(setup: Setup) -> Setup {
 fn skips_a_spent_endpoint_while_another_has_a_token() {
     let mut bench = Setup::new(2).budget(A, 1.0, 2.0).call("eth_call");
     for endpoint in [A, A, B, B] {
-        assert_eq!(bench.one("eth_call", Duration::ZERO, &Settled::VALUE), endpoint);
+        assert_eq!(
+            bench.one("eth_call", Duration::ZERO, &Settled::VALUE),
+            endpoint
+        );
     }
     bench.pass(seconds(1));
     assert_eq!(bench.one("eth_call", Duration::ZERO, &Settled::VALUE), A);
@@ -125,7 +128,10 @@ fn sends_nothing_past_an_allowance() {
         .call("eth_call");
     // A call weighs 26 units.
     for endpoint in [A, A, B] {
-        assert_eq!(bench.one("eth_call", Duration::ZERO, &Settled::VALUE), endpoint);
+        assert_eq!(
+            bench.one("eth_call", Duration::ZERO, &Settled::VALUE),
+            endpoint
+        );
     }
     let now = bench.now();
     assert!((account.burn(now.wall) - 1.0).abs() < 1e-9);
@@ -193,7 +199,10 @@ fn burst(bench: &mut Bench) -> Vec<Machine> {
 // an endpoint that nobody tried lately is tried once, and its answer decides
 #[test]
 fn a_burst_waits_for_the_first_answer_of_an_endpoint_that_was_untried() {
-    for (answer, moved) in [(Settled::VALUE, true), (own_error(Class::RateLimited), false)] {
+    for (answer, moved) in [
+        (Settled::VALUE, true),
+        (own_error(Class::RateLimited), false),
+    ] {
         let mut bench = no_retries(Setup::new(2)).call("eth_call");
         let mut calls = burst(&mut bench);
         for (place, call) in calls.iter_mut().enumerate() {
@@ -330,7 +339,10 @@ fn a_further_round_costs_one_retry_for_each_request() {
 //
 #[test]
 fn racers_and_checks_cost_no_retries() {
-    let mut bench = no_retries(Setup::new(3)).unchecked().race(2).call("eth_call");
+    let mut bench = no_retries(Setup::new(3))
+        .unchecked()
+        .race(2)
+        .call("eth_call");
     bench.passes(A);
     bench.passes(B);
     bench.history(A, 1, millis(1), &Settled::VALUE);

@@ -168,7 +168,16 @@ fn counts_failed_checks_toward_the_breaker_and_takes_no_latency_from_them() {
             assert_eq!(view.circuit.endpoint.strikes, strikes);
             assert_eq!((view.latency_ms, view.error), (None, 0.0));
         }
-        let ejected = |event: &Event| matches!(event, Event::Eject { endpoint: A, why: Ejection::Failures, .. });
+        let ejected = |event: &Event| {
+            matches!(
+                event,
+                Event::Eject {
+                    endpoint: A,
+                    why: Ejection::Failures,
+                    ..
+                }
+            )
+        };
         assert!(bench.events().iter().any(ejected));
     }
 }
@@ -243,7 +252,10 @@ fn checks_again_after_an_ejection_of_a_minute_and_not_after_a_short_one() {
         bench.next("eth_call");
         if again {
             assert_eq!(bench.checks(), A);
-            assert_eq!(bench.answers_check(A, 10), Identity::Quarantined { found: ChainId(10) });
+            assert_eq!(
+                bench.answers_check(A, 10),
+                Identity::Quarantined { found: ChainId(10) }
+            );
         } else {
             bench.sends_to(A, FIRST);
         }
@@ -353,8 +365,40 @@ fn a_call_that_leaves_while_it_waits_for_a_check_counts_no_longer() {
 // the next call asks again, this one does not
 #[test]
 fn a_check_that_told_nothing_is_not_repeated_beside_the_same_call() {
-    let mut bench = Setup::new(2).tier(B, 1).unchecked().set(|s| s.race = 2).call("eth_call");
+    let mut bench = Setup::new(2)
+        .tier(B, 1)
+        .unchecked()
+        .set(|s| s.race = 2)
+        .call("eth_call");
     assert_eq!(bench.checks(), A);
-    bench.machine.on_check(A, Some(&of_class(Class::Syncing, None)));
+    bench
+        .machine
+        .on_check(A, Some(&of_class(Class::Syncing, None)));
     assert_eq!(bench.checks(), B);
+}
+
+// an endpoint that could not be reached is checked again, and the call goes on trying
+#[test]
+fn a_call_goes_on_trying_an_endpoint_that_it_lost() {
+    let mut bench = Setup::new(1).checked().call("eth_call");
+    bench.asks(A, FIRST, &unsent());
+    bench.waits_between(millis(50), millis(100));
+    assert_eq!(bench.checks(), A);
+    bench.passes(A);
+    bench.machine.on_check(A, None);
+    bench.asks(A, SECOND, &Settled::VALUE);
+    assert_eq!(bench.ends(), Outcome::Answered(SECOND));
+    // A check that fails there is an attempt like another.
+    let mut bench = Setup::new(1)
+        .checked()
+        .set(|s| s.breaker.enabled = false)
+        .call("eth_call");
+    bench.asks(A, FIRST, &unsent());
+    for backoff in [50, 100] {
+        bench.waits_between(millis(backoff), millis(2 * backoff));
+        assert_eq!(bench.checks(), A);
+        bench.fails_check(A, Class::Internal, Some("connect"));
+    }
+    assert_eq!(bench.ends(), Outcome::Failed(None));
+    assert_eq!(bench.machine.reports().len(), 3);
 }

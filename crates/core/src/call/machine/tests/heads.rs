@@ -30,11 +30,24 @@ fn lag_of(bench: &mut Bench, endpoint: EndpointId) -> f64 {
 fn a_liar_ahead_is_not_believed_and_lags_by_as_much_as_it_leads() {
     let mut bench = level(3, &[(A, 100), (B, 101), (C, 5000)]);
     let now = bench.now();
-    assert_eq!(bench.router.reference_head(now), Some(100), "reached by two");
+    assert_eq!(
+        bench.router.reference_head(now),
+        Some(100),
+        "reached by two"
+    );
     assert_eq!((lag_of(&mut bench, A), lag_of(&mut bench, B)), (1.0, 1.0));
     // 4900 blocks ahead of the reference, 2 of them allowed.
     assert!((lag_of(&mut bench, C) - (1.0 + 4898.0)).abs() < 1e-9);
-    let untrusted = |event: &Event| matches!(event, Event::Head { endpoint: C, trusted: false, .. });
+    let untrusted = |event: &Event| {
+        matches!(
+            event,
+            Event::Head {
+                endpoint: C,
+                trusted: false,
+                ..
+            }
+        )
+    };
     assert!(bench.events().iter().any(untrusted));
     for _ in 0..30 {
         assert_ne!(bench.one("eth_call", millis(20), &Settled::VALUE), C);
@@ -193,7 +206,12 @@ fn behind_lowers_what_is_known_of_a_head_and_costs_the_endpoint_nothing() {
     assert_eq!(after.head, Some(99));
     assert_eq!(
         (after.latency_ms, after.tail_ms, after.error, after.circuit),
-        (before.latency_ms, before.tail_ms, before.error, before.circuit)
+        (
+            before.latency_ms,
+            before.tail_ms,
+            before.error,
+            before.circuit
+        )
     );
     bench.next_with("eth_call", r#"[{"to":"0x1"},"0x64"]"#);
     bench.sends_to(B, FIRST);

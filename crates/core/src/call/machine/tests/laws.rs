@@ -165,7 +165,12 @@ impl Watch for Laws {
         assert_eq!(view.identity, Identity::Verified);
         //
         assert!(plan.allowed.as_ref().is_none_or(|a| a.contains(endpoint)));
-        assert!(view.circuit.methods.iter().all(|off| off.method != plan.key));
+        assert!(
+            view.circuit
+                .methods
+                .iter()
+                .all(|off| off.method != plan.key)
+        );
         let lanes = view.circuit.lanes;
         let lane = lanes.iter().find(|(lane, _)| *lane == plan.method.lane);
         match lane.expect("all lanes are there").1.stand {

@@ -58,9 +58,16 @@ fn taught(method: &str, params: &str, member: &str) -> Bench {
 #[test]
 fn pruned_state_is_remembered() {
     let params = r#"["0x1111111111111111111111111111111111111111","0xa"]"#;
-    let mut bench = taught("eth_getBalance", params, &error(-32000, "missing trie node 0xabc (path )"));
+    let mut bench = taught(
+        "eth_getBalance",
+        params,
+        &error(-32000, "missing trie node 0xabc (path )"),
+    );
     let recent = r#"["0x1111111111111111111111111111111111111111","0x60"]"#;
-    assert_eq!(bench.out(A, "eth_getBalance", params), Some(Why::DoesNotKeep));
+    assert_eq!(
+        bench.out(A, "eth_getBalance", params),
+        Some(Why::DoesNotKeep)
+    );
     assert_eq!(bench.out(A, "eth_getBalance", recent), None);
     // For an hour.
     bench.pass(seconds(3600));
@@ -124,8 +131,21 @@ fn one_code_means_three_things() {
     let logs = r#"[{"fromBlock":"0x0","toBlock":"0x5"}]"#;
     let mut bench = Setup::new(2).call("eth_getLogs");
     bench.next_with("eth_getLogs", logs);
-    bench.asks(A, FIRST, &said("eth_getLogs", logs, 200, &error(-32003, "response too large")));
-    bench.asks(B, SECOND, &said("eth_getLogs", logs, 200, r#""result":[{}]"#));
+    bench.asks(
+        A,
+        FIRST,
+        &said(
+            "eth_getLogs",
+            logs,
+            200,
+            &error(-32003, "response too large"),
+        ),
+    );
+    bench.asks(
+        B,
+        SECOND,
+        &said("eth_getLogs", logs, 200, r#""result":[{}]"#),
+    );
     assert_eq!(bench.ends(), Outcome::Answered(SECOND));
     assert_eq!(bench.view(A).error, 0.0);
 
@@ -138,7 +158,11 @@ fn one_code_means_three_things() {
     let mut bench = Setup::new(2).call("eth_getLogs");
     let late = error(-32002, "request timed out");
     bench.asks(A, FIRST, &said("eth_getLogs", logs, 200, &late));
-    bench.asks(B, SECOND, &said("eth_getLogs", logs, 200, r#""result":[{}]"#));
+    bench.asks(
+        B,
+        SECOND,
+        &said("eth_getLogs", logs, 200, r#""result":[{}]"#),
+    );
     assert_eq!(bench.ends(), Outcome::Answered(SECOND));
     assert!(bench.view(A).error > 0.0);
 }
@@ -157,7 +181,10 @@ fn an_error_inside_a_result_is_a_result() {
 #[test]
 fn a_rate_limit_with_status_200_is_one_and_its_header_is_obeyed() {
     let header = |name: &str| (name == "retry-after").then_some("7");
-    let body = format!(r#"{{"jsonrpc":"2.0","id":1,{}}}"#, error(-32005, "rate limit exceeded"));
+    let body = format!(
+        r#"{{"jsonrpc":"2.0","id":1,{}}}"#,
+        error(-32005, "rate limit exceeded")
+    );
     let question = Question {
         id: 1,
         method: "eth_call",

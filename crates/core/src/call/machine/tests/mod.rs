@@ -28,7 +28,7 @@ use crate::{
     learn::Need,
     method,
     now::tests::origin,
-    router::{EndpointSet, EndpointView, Profile},
+    router::{EndpointView, Profile},
     select::{Strategy, Weights},
     settings::{RetryCount, Settings},
 };
@@ -140,7 +140,9 @@ impl Setup {
     }
 
     fn call(self, method: &str) -> Bench {
-        let ids: Vec<_> = (0..self.profiles.len()).map(|i| EndpointId(i as u16)).collect();
+        let ids: Vec<_> = (0..self.profiles.len())
+            .map(|i| EndpointId(i as u16))
+            .collect();
         let settings = Arc::new(self.settings);
         let mut router = Router::new(settings, Some(ChainId(1)), self.profiles, self.seed);
         router.events().listen(true);
@@ -343,7 +345,8 @@ impl Bench {
         let verdict = of_class(class, subclass);
         if self.router.begin_check(endpoint, now).is_some() {
             let meaning = Meaning::of(&verdict, 200, Said::Words);
-            self.router.on_check_failed(endpoint, &verdict, meaning, now);
+            self.router
+                .on_check_failed(endpoint, &verdict, meaning, now);
         }
         self.machine.on_check(endpoint, Some(&verdict));
     }

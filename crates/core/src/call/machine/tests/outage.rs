@@ -39,7 +39,9 @@ type Make = fn() -> Setup;
 /// Made anew for each run: accounts remember.
 const SETUPS: [(&str, Make); 4] = [
     ("library", || Setup::new(3).unchecked().adaptive().race(2)),
-    ("library without races", || Setup::new(3).unchecked().adaptive()),
+    ("library without races", || {
+        Setup::new(3).unchecked().adaptive()
+    }),
     ("gateway", || Setup::gateway(3).unchecked().adaptive()),
     ("gateway with hedges", || {
         let setup = Setup::gateway(3).unchecked().adaptive();

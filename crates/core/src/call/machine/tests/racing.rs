@@ -98,7 +98,9 @@ fn the_first_valid_answer_wins_and_the_loser_runs_to_its_end() {
     assert!((bench.view(C).latency_ms.unwrap() - expected).abs() < 1e-6);
     // Each racer has its request event.
     let ended = bench.events().into_iter().filter_map(|event| match event {
-        Event::Request { endpoint, attempt, .. } => Some((endpoint, attempt)),
+        Event::Request {
+            endpoint, attempt, ..
+        } => Some((endpoint, attempt)),
         _ => None,
     });
     assert_eq!(ended.collect::<Vec<_>>(), [(A, SECOND), (C, FIRST)]);
@@ -116,7 +118,10 @@ fn a_loser_that_the_caller_drops_records_nothing() {
     for (before, endpoint) in [(before.0, A), (before.1, C)] {
         let after = bench.view(endpoint);
         assert_eq!(after.in_flight, 0);
-        assert_eq!((after.latency_ms, after.tail_ms, after.error), (before.latency_ms, before.tail_ms, before.error));
+        assert_eq!(
+            (after.latency_ms, after.tail_ms, after.error),
+            (before.latency_ms, before.tail_ms, before.error)
+        );
         assert_eq!(after.counters.cancelled, 1);
         assert_eq!(after.circuit, before.circuit);
     }
@@ -169,7 +174,11 @@ fn when_all_fail_the_call_goes_on_without_a_race_and_names_each_racer() {
 //
 #[test]
 fn only_checked_endpoints_in_good_standing_with_a_token_race() {
-    let mut bench = Setup::new(4).unchecked().race(4).budget(D, 0.001, 2.0).call("eth_call");
+    let mut bench = Setup::new(4)
+        .unchecked()
+        .race(4)
+        .budget(D, 0.001, 2.0)
+        .call("eth_call");
     for endpoint in [A, B, D] {
         bench.passes(endpoint);
     }

@@ -100,7 +100,11 @@ fn a_gateway_goes_on_until_the_deadline_and_not_past_it() {
 #[test]
 fn backs_off_at_least_as_long_as_the_next_endpoint_is_ejected() {
     let mut bench = Setup::new(1).call("eth_call");
-    bench.asks(A, FIRST, &own_error_with_wait(Class::RateLimited, seconds(1)));
+    bench.asks(
+        A,
+        FIRST,
+        &own_error_with_wait(Class::RateLimited, seconds(1)),
+    );
     bench.waits_between(seconds(1), seconds(1));
     bench.asks(A, SECOND, &Settled::VALUE);
     assert_eq!(bench.ends(), Outcome::Answered(SECOND));
@@ -110,12 +114,24 @@ fn backs_off_at_least_as_long_as_the_next_endpoint_is_ejected() {
 #[test]
 fn waits_out_ejections_for_two_seconds_in_total() {
     let mut bench = Setup::gateway(1).call("eth_call");
-    bench.asks(A, FIRST, &own_error_with_wait(Class::RateLimited, millis(1200)));
+    bench.asks(
+        A,
+        FIRST,
+        &own_error_with_wait(Class::RateLimited, millis(1200)),
+    );
     bench.waits_between(millis(1200), millis(1200));
-    bench.asks(A, SECOND, &own_error_with_wait(Class::Overloaded, millis(801)));
+    bench.asks(
+        A,
+        SECOND,
+        &own_error_with_wait(Class::Overloaded, millis(801)),
+    );
     assert_eq!(bench.ends(), Outcome::Failed(Some(FIRST)));
     let mut bench = Setup::gateway(1).call("eth_call");
-    bench.asks(A, FIRST, &own_error_with_wait(Class::RateLimited, seconds(3)));
+    bench.asks(
+        A,
+        FIRST,
+        &own_error_with_wait(Class::RateLimited, seconds(3)),
+    );
     assert_eq!(bench.ends(), Outcome::Failed(Some(FIRST)));
 }
 
@@ -153,10 +169,7 @@ fn a_last_resort_waits_for_its_token() {
     let mut bench = Setup::new(1).budget(A, 0.25, 3.0).call("eth_call");
     bench.history(A, 3, Duration::ZERO, &lost());
     bench.next("eth_call");
-    assert_eq!(
-        bench.ends(),
-        Outcome::BudgetExhausted { wait: seconds(4) }
-    );
+    assert_eq!(bench.ends(), Outcome::BudgetExhausted { wait: seconds(4) });
 }
 
 //

@@ -6,7 +6,9 @@ use crate::router::MethodList;
 fn count_of(bench: &mut Bench, calls: u32, endpoints: usize) -> Vec<u32> {
     let mut counts = vec![0; endpoints];
     for _ in 0..calls {
-        counts[bench.one("eth_call", Duration::ZERO, &Settled::VALUE).index()] += 1;
+        counts[bench
+            .one("eth_call", Duration::ZERO, &Settled::VALUE)
+            .index()] += 1;
     }
     counts
 }
@@ -125,7 +127,12 @@ fn least_loaded_measures_everybody_and_explores_later() {
         order.push(endpoint);
     }
     assert_eq!(order[..3], [A, B, C]);
-    let explored: Vec<_> = order.iter().enumerate().skip(3).filter(|(_, e)| **e != B).collect();
+    let explored: Vec<_> = order
+        .iter()
+        .enumerate()
+        .skip(3)
+        .filter(|(_, e)| **e != B)
+        .collect();
     assert_eq!(explored, [(22, &A), (42, &C)]);
 }
 
@@ -169,7 +176,10 @@ fn a_call_may_bring_its_own_strategy() {
 fn a_weighted_sum_weighs_latency_errors_quota_and_region() {
     let near = |p: &mut Profile| p.region_distance = 0.0;
     let far = |p: &mut Profile| p.region_distance = 1.0;
-    let mut bench = Setup::new(2).profile(A, far).profile(B, near).call("eth_call");
+    let mut bench = Setup::new(2)
+        .profile(A, far)
+        .profile(B, near)
+        .call("eth_call");
     bench.sends_to(B, FIRST);
     // Latency counts for more.
     bench.settle(FIRST, &Settled::VALUE);

@@ -25,9 +25,15 @@ fn ejected_excluded_and_spent_lower_tiers_cannot_serve() {
         bench.history(A, times, Duration::ZERO, &failure);
         assert_eq!(bench.one("eth_call", Duration::ZERO, &Settled::VALUE), B);
     }
-    let mut bench = Setup::new(2).tier(B, 1).budget(A, 100.0, 1.0).call("eth_call");
+    let mut bench = Setup::new(2)
+        .tier(B, 1)
+        .budget(A, 100.0, 1.0)
+        .call("eth_call");
     for endpoint in [A, B, B] {
-        assert_eq!(bench.one("eth_call", Duration::ZERO, &Settled::VALUE), endpoint);
+        assert_eq!(
+            bench.one("eth_call", Duration::ZERO, &Settled::VALUE),
+            endpoint
+        );
     }
     bench.pass(millis(10));
     assert_eq!(bench.one("eth_call", Duration::ZERO, &Settled::VALUE), A);
@@ -69,7 +75,11 @@ fn waits_for_a_token_of_the_lower_tier_as_long_as_it_is_told() {
 // on moving up, the chain check and one head go first, and spend no attempt
 #[test]
 fn a_higher_tier_is_checked_and_asked_for_its_head_before_its_first_call() {
-    let mut bench = Setup::new(2).tier(B, 1).probed().unchecked().call("eth_call");
+    let mut bench = Setup::new(2)
+        .tier(B, 1)
+        .probed()
+        .unchecked()
+        .call("eth_call");
     bench.passes(A);
     bench.asks(A, FIRST, &lost());
     assert_eq!(bench.checks(), B);
@@ -96,13 +106,19 @@ fn a_higher_tier_is_checked_and_asked_for_its_head_before_its_first_call() {
 //
 #[test]
 fn whatever_comes_of_that_head_the_call_goes_on() {
-    let mut bench = Setup::new(3).tier(B, 1).tier(C, 1).probed().call("eth_call");
+    let mut bench = Setup::new(3)
+        .tier(B, 1)
+        .tier(C, 1)
+        .probed()
+        .call("eth_call");
     bench.asks(A, FIRST, &lost());
     assert!(matches!(bench.poll(), Action::Head { endpoint: B, .. }));
     let now = bench.now();
     let verdict = of_class(Class::Timeout, None);
     let meaning = Meaning::of(&verdict, 200, Said::Words);
-    bench.router.on_probe_failed(B, &verdict, meaning, ATTEMPT, now);
+    bench
+        .router
+        .on_probe_failed(B, &verdict, meaning, ATTEMPT, now);
     bench.machine.on_head(B);
     // Once a call for each endpoint.
     bench.sends_to(B, SECOND);

@@ -241,19 +241,27 @@ impl<P: Play, W: Watch> World<P, W> {
         };
         let failure = match flight.said {
             Ok(found) => {
-                self.router.on_chain_id(endpoint, flight.check, ChainId(found));
+                self.router
+                    .on_chain_id(endpoint, flight.check, ChainId(found));
                 (found == 0).then(|| of_class(Class::Syncing, Some("zero")))
             }
             Err(class) => {
                 let verdict = of_class(class, None);
                 let meaning = Meaning::of(&verdict, 200, Said::Words);
-                self.router.on_check_failed(endpoint, &verdict, meaning, now);
+                self.router
+                    .on_check_failed(endpoint, &verdict, meaning, now);
                 Some(verdict)
             }
         };
         for call in flight.waiting {
-            if self.calls[call].checking.take_if(|e| *e == endpoint).is_some() {
-                self.calls[call].machine.on_check(endpoint, failure.as_ref());
+            if self.calls[call]
+                .checking
+                .take_if(|e| *e == endpoint)
+                .is_some()
+            {
+                self.calls[call]
+                    .machine
+                    .on_check(endpoint, failure.as_ref());
                 self.drive(call);
             }
         }
@@ -283,7 +291,10 @@ impl<P: Play, W: Watch> World<P, W> {
         if self.calls[number].over {
             return;
         }
-        if self.calls[number].abandon_at.is_some_and(|at| at <= self.passed) {
+        if self.calls[number]
+            .abandon_at
+            .is_some_and(|at| at <= self.passed)
+        {
             let call = &mut self.calls[number];
             call.machine.abandon(&mut self.router, now);
             call.running.clear();
@@ -320,7 +331,8 @@ impl<P: Play, W: Watch> World<P, W> {
                     self.requests[endpoint.index()] += 1;
                     self.watch.spends(endpoint, now);
                     let plan = self.calls[number].plan.clone();
-                    self.watch.sends(number, &plan, endpoint, &mut self.router, now);
+                    self.watch
+                        .sends(number, &plan, endpoint, &mut self.router, now);
                     let (took, said) = self.play.call(endpoint, self.passed);
                     let said = if took < most { said } else { timeout() };
                     let call = &mut self.calls[number];
@@ -346,7 +358,8 @@ impl<P: Play, W: Watch> World<P, W> {
         let call = &mut self.calls[number];
         call.over = true;
         self.outcomes[number] = Some(outcome);
-        self.watch.ends(number, &call.plan, &call.machine, outcome, now);
+        self.watch
+            .ends(number, &call.plan, &call.machine, outcome, now);
         for (ticket, leftover) in call.machine.leftovers() {
             let attempt = ticket.attempt().0;
             match leftover {
