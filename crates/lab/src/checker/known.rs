@@ -19,6 +19,7 @@ pub(super) fn check(
 ) {
     if let Some(id) = promises.chain_id {
         other_chain(ledger, id, found);
+        unchecked(ledger, found);
         nulls(ledger, chain, promises, found);
     }
 }
@@ -53,6 +54,34 @@ fn other_chain(ledger: &Ledger<'_>, expected: u64, found: &mut Vec<Violation>) {
             });
             said.remove(&reached.node);
         }
+    }
+}
+
+/// Requests to an endpoint before it said which chain it serves.
+fn unchecked(ledger: &Ledger<'_>, found: &mut Vec<Violation>) {
+    let mut checked: BTreeMap<usize, usize> = BTreeMap::new();
+    for served in &ledger.served {
+        let told = served
+            .sound()
+            .any(|(method, reply)| method == "eth_chainId" && reply.result.is_some());
+        if told {
+            checked.entry(served.node).or_insert(served.place);
+        }
+    }
+    let early = ledger.reached.iter().find(|reached| {
+        let known = checked.get(&reached.node);
+        reached.method != "eth_chainId" && known.is_none_or(|place| reached.place < *place)
+    });
+    if let Some(early) = early {
+        found.push(Violation {
+            breach: Breach::Unchecked,
+            at: early.at,
+            call: None,
+            detail: format!(
+                "endpoint {} was asked {} before it said which chain it serves",
+                early.node, early.method
+            ),
+        });
     }
 }
 

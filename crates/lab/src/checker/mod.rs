@@ -5,6 +5,7 @@
 //! A promise binds from answer to call: what a client had been told when it asked is what the
 //! answer is held to, and calls in flight at the same time owe each other nothing.
 
+mod deserts;
 mod known;
 mod ledger;
 mod logs;
@@ -13,6 +14,7 @@ mod promises;
 mod question;
 mod reads;
 mod service;
+mod standing;
 mod traffic;
 
 use std::fmt;
@@ -23,6 +25,7 @@ use crate::chain::Chain;
 use crate::history::History;
 use ledger::Ledger;
 pub use promises::{Outage, Promises};
+pub use standing::{Dead, Pause, Share};
 
 /// A kind of broken promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,6 +68,18 @@ pub enum Breach {
     NullWon,
     /// A call was answered after its deadline.
     Late,
+    /// An endpoint got a request before it had said which chain it serves.
+    Unchecked,
+    /// An endpoint that fails everything got more requests than trials.
+    Crowded,
+    /// An endpoint got a request before the time was over that it had asked for.
+    Hasty,
+    /// An endpoint of a higher tier got a request although the lowest tier fails nobody.
+    OutOfTier,
+    /// An endpoint got more or fewer requests than its standing deserves.
+    Misrouted,
+    /// An endpoint was asked although nobody had called for a long time.
+    Restless,
 }
 
 /// One broken promise.
@@ -100,6 +115,7 @@ pub fn check(history: &History, chain: &Arc<Chain>, promises: &Promises) -> Vec<
     traffic::check(&ledger, promises, &mut found);
     service::check(&ledger, chain, promises, &mut found);
     known::check(&ledger, chain, promises, &mut found);
+    standing::check(&ledger, promises, &mut found);
     found.retain(|violation| !promises.exempt.contains(&violation.breach));
     found.sort_by_key(|violation| (violation.at, violation.call, violation.breach));
     found

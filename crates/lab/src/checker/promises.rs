@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::time::Duration;
 
-use super::Breach;
+use super::{Breach, Dead, Pause, Share};
 use crate::node::{Carries, Fault, Latency, Profile, Says, Sees, What};
 use crate::scenario::{Budget, Retries, Routing, Scenario};
 
@@ -36,6 +36,16 @@ pub struct Promises {
     pub confirming: Vec<usize>,
     /// Endpoints that see the chain as it is, whatever else they do.
     pub sighted: Vec<usize>,
+    /// Endpoints that fail everything from some moment on.
+    pub dead: Vec<Dead>,
+    /// Endpoints that state how long they do not want to be asked.
+    pub pauses: Vec<Pause>,
+    /// Endpoints that are not needed.
+    pub reserve: Vec<usize>,
+    /// What endpoints deserve of the reads.
+    pub shares: Vec<Share>,
+    /// Whether heads are probed while calls come, and not when none do.
+    pub probes: bool,
 }
 
 /// A time in which every endpoint fails.
@@ -110,6 +120,8 @@ impl Promises {
         let nodes = scenario.nodes.iter().enumerate();
         let sighted = nodes.filter(|(_, (node, _))| !node.faults.iter().any(sees));
         promises.sighted = sighted.map(|(index, _)| index).collect();
+        promises.probes = router.probes;
+        promises.stand(scenario);
         promises
     }
 }
@@ -193,7 +205,7 @@ fn most_requests(router: &Routing) -> Option<u64> {
 }
 
 /// Whether a request that this fault strikes comes to nothing, whatever it asks.
-fn is_fatal(fault: &Fault) -> bool {
+pub(super) fn is_fatal(fault: &Fault) -> bool {
     let all = fault.share >= 1.0 && fault.methods.is_empty();
     all && match &fault.what {
         What::Carries(

@@ -145,7 +145,7 @@ impl Scenario {
         let seed = seed.or(raw.seed).unwrap_or(1);
         let mut chain = chain(text, raw.chain, seed)?;
         let load = load(text, raw.load)?;
-        let mut router = router::check(text, raw.router)?;
+        let mut router = router::check(text, raw.router, chain.block_time)?;
         let span = raw.nodes.span();
         let mut nodes = Vec::new();
         let mut strays = Vec::new();

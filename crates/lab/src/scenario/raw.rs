@@ -75,6 +75,7 @@ pub(super) struct RawRouter {
     pub(super) deadline: Option<Spanned<Span>>,
     pub(super) breaker: Option<bool>,
     pub(super) heads: Option<bool>,
+    pub(super) pace: Option<bool>,
     pub(super) probes: Option<bool>,
     pub(super) verify: Option<bool>,
 }

@@ -69,6 +69,8 @@ pub struct Routing {
     pub breaker: bool,
     /// Whether heads count.
     pub heads: bool,
+    /// The chain's block time, where the router knows it beforehand.
+    pub block_time: Option<Duration>,
     /// Whether heads are probed.
     pub probes: bool,
     /// Whether a node is asked for its chain id first.
@@ -88,7 +90,12 @@ pub struct Seat {
     pub group: Option<u16>,
 }
 
-pub(super) fn check(text: &str, raw: RawRouter) -> Result<Routing, ScenarioError> {
+/// Checks the options of a router on a chain with this block time.
+pub(super) fn check(
+    text: &str,
+    raw: RawRouter,
+    block_time: Duration,
+) -> Result<Routing, ScenarioError> {
     let (race, retries, attempt, deadline) = match raw.preset {
         Preset::Library => (2, Retries::Times(2), 10, 30),
         Preset::Gateway => (0, Retries::Deadline, 5, 9),
@@ -122,6 +129,7 @@ pub(super) fn check(text: &str, raw: RawRouter) -> Result<Routing, ScenarioError
         deadline: time(raw.deadline, deadline)?,
         breaker: raw.breaker.unwrap_or(true),
         heads: raw.heads.unwrap_or(true),
+        block_time: Some(block_time).filter(|_| raw.pace.unwrap_or(true)),
         probes: raw.probes.unwrap_or(true),
         verify: raw.verify.unwrap_or(true),
         seats: Vec::new(),

@@ -463,7 +463,10 @@ fn settings(routing: &Routing) -> Settings {
         Retries::Deadline => RetryCount::Deadline,
     };
     settings.breaker.enabled = routing.breaker;
-    settings.heads = routing.heads.then(HeadSettings::default);
+    settings.heads = routing.heads.then(|| HeadSettings {
+        block_time: routing.block_time,
+        ..HeadSettings::default()
+    });
     settings.probe = settings.probe.filter(|_| routing.probes);
     settings.verify_chain_id = routing.verify;
     settings

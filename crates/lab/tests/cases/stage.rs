@@ -168,7 +168,8 @@ impl Stage {
             )
         });
         let names: String = names.collect();
-        let text = format!("name = 'case'\nduration = '1s'\n[router]\n{options}\n{names}");
+        let text =
+            format!("name = 'case'\nduration = '1s'\n[router]\npace = false\n{options}\n{names}");
         let scenario = Scenario::parse(&text, None).unwrap();
         let rates = vec![None; nodes.len()];
         let chain = (ChainId(CHAIN), Duration::from_secs(1_700_000_000));

@@ -1,0 +1,192 @@
+//! What endpoints deserve under a scenario: who is out, who is a reserve, who is worse than others.
+
+use std::time::Duration;
+
+use super::promises::{Promises, is_fatal};
+use super::{Dead, Pause, Share};
+use crate::node::{Carries, Latency, Profile, Says, Sees, What};
+use crate::scenario::{Choice, Scenario, Seat};
+
+/// Time in which heads and latencies of all endpoints are known.
+const KNOWN: Duration = Duration::from_secs(10);
+/// How much slower than another an endpoint must be to be worse.
+const SLOWER: u32 = 3;
+/// Blocks by which an endpoint must lag to be worse, at any pace.
+const LAG: u64 = 200;
+/// What a worse endpoint may get all the same.
+const LITTLE: f64 = 0.25;
+
+impl Promises {
+    /// Fills in what the steady endpoints make possible. They must be known.
+    pub(super) fn stand(&mut self, scenario: &Scenario) {
+        let router = &scenario.router;
+        let patient = scenario.load.timeout >= router.deadline;
+        if router.breaker && !self.steady.is_empty() && router.hedge.is_none() && patient {
+            self.dead = dead(scenario);
+            self.pauses = pauses(scenario);
+        }
+        self.reserve = reserve(scenario, &self.steady);
+        self.shares = shares(scenario, &self.steady);
+    }
+}
+
+/// The endpoints that fail everything from some moment to the end.
+fn dead(scenario: &Scenario) -> Vec<Dead> {
+    let nodes = scenario.nodes.iter().enumerate();
+    let dead = nodes.filter_map(|(node, (profile, budget))| {
+        let mut faults = profile.faults.iter();
+        // One fault only: another one may answer in its place.
+        let (Some(fault), None, None) = (faults.next(), faults.next(), budget) else {
+            return None;
+        };
+        let lasts = fault.until.is_none_or(|until| until >= scenario.duration);
+        let end = fault.until.unwrap_or(Duration::MAX).min(scenario.duration);
+        (is_fatal(fault) && lasts).then(|| Dead {
+            node,
+            during: fault.from..end,
+            // Whatever was under way has failed, and its answers came.
+            notice: scenario.router.attempt * 2 + longest(profile),
+        })
+    });
+    dead.collect()
+}
+
+fn longest(profile: &Profile) -> Duration {
+    match profile.latency {
+        Latency::Constant(time) => time,
+        Latency::Bimodal { fast, slow, .. } => fast.max(slow),
+        Latency::LogNormal { median, sigma } => median.mul_f64((6.0 * sigma).exp()),
+    }
+}
+
+/// The endpoints that state a wait.
+fn pauses(scenario: &Scenario) -> Vec<Pause> {
+    let nodes = scenario.nodes.iter().enumerate();
+    let pauses = nodes.filter_map(|(node, (profile, _))| {
+        let [fault] = profile.faults.as_slice() else {
+            return None;
+        };
+        let (status, wait) = match &fault.what {
+            What::Carries(Carries::RateLimit { retry_after, .. }) => (429, (*retry_after)?),
+            What::Carries(Carries::Page {
+                status,
+                retry_after,
+                ..
+            }) if *status != 200 => (*status, (*retry_after)?),
+            What::Carries(_) | What::Says(_) | What::Sees(_) => return None,
+        };
+        // Zero asks for the default wait.
+        (wait > 0).then(|| Pause {
+            node,
+            status,
+            wait: Duration::from_secs(wait.min(60)),
+        })
+    });
+    pauses.collect()
+}
+
+/// The endpoints above a lowest tier of which every endpoint is steady.
+fn reserve(scenario: &Scenario, steady: &[usize]) -> Vec<usize> {
+    let seats = &scenario.router.seats;
+    let Some(lowest) = seats.iter().map(|seat| seat.tier).min() else {
+        return Vec::new();
+    };
+    let in_lowest = |seat: &Seat| seat.tier == lowest;
+    let mut nodes = seats.iter().enumerate();
+    if nodes.any(|(node, seat)| in_lowest(seat) && !steady.contains(&node)) {
+        return Vec::new();
+    }
+    let nodes = seats.iter().enumerate();
+    let above = nodes.filter(|(_, seat)| !in_lowest(seat));
+    above.map(|(node, _)| node).collect()
+}
+
+/// Shares of the reads, where one endpoint is worse than another in one way, or all differ in weight
+/// only.
+fn shares(scenario: &Scenario, steady: &[usize]) -> Vec<Share> {
+    let router = &scenario.router;
+    let seats = &router.seats;
+    let alike = |seat: &Seat| seat.tier == seats[0].tier && seat.group.is_none();
+    let calls = scenario.load.clients as f64 / scenario.load.every.as_secs_f64();
+    let one = router.race < 2 && router.hedge.is_none();
+    if !seats.iter().all(alike) || !one || scenario.duration < KNOWN * 2 {
+        return Vec::new();
+    }
+    match router.strategy {
+        Choice::Weighted if steady.len() == scenario.nodes.len() => by_weight(seats),
+        Choice::Adaptive if seats.iter().all(|seat| (seat.weight - 1.0).abs() < 1e-9) => {
+            let constant = |node: &usize| match scenario.nodes[*node].0.latency {
+                Latency::Constant(time) if time > Duration::ZERO => Some(time),
+                Latency::Constant(_) | Latency::Bimodal { .. } | Latency::LogNormal { .. } => None,
+            };
+            let Some(best) = steady.iter().filter_map(constant).min() else {
+                return Vec::new();
+            };
+            // Calls that overlap make the best one worse.
+            if calls * best.as_secs_f64() > 0.3 {
+                return Vec::new();
+            }
+            let nodes = 0..scenario.nodes.len();
+            let worse = nodes.filter(|node| is_worse(scenario, steady, *node, best));
+            worse
+                .map(|node| Share {
+                    node,
+                    from: KNOWN,
+                    least: 0.0,
+                    most: LITTLE,
+                })
+                .collect()
+        }
+        Choice::Adaptive
+        | Choice::Weighted
+        | Choice::WeightedSum
+        | Choice::RoundRobin
+        | Choice::Random
+        | Choice::LeastLoaded
+        | Choice::Shuffle => Vec::new(),
+    }
+}
+
+fn by_weight(seats: &[Seat]) -> Vec<Share> {
+    let all: f64 = seats.iter().map(|seat| seat.weight).sum();
+    let shares = seats.iter().enumerate().map(|(node, seat)| {
+        let due = seat.weight / all;
+        // Five deviations of two hundred draws.
+        let slack = 5.0 * (due * (1.0 - due) / 200.0).sqrt();
+        Share {
+            node,
+            from: Duration::ZERO,
+            least: due - slack,
+            most: due + slack,
+        }
+    });
+    shares.collect()
+}
+
+/// Whether an endpoint is worse than the best steady one, in one way and no other.
+fn is_worse(scenario: &Scenario, steady: &[usize], node: usize, best: Duration) -> bool {
+    let (profile, _) = &scenario.nodes[node];
+    let Latency::Constant(time) = profile.latency else {
+        return false;
+    };
+    let slower = time >= best * SLOWER;
+    let router = &scenario.router;
+    match profile.faults.as_slice() {
+        [] => slower,
+        [fault] => {
+            let always = fault.from.is_zero() && fault.until.is_none() && time >= best;
+            let heads = router.heads && router.probes && steady.len() >= 2;
+            always
+                && match &fault.what {
+                    What::Sees(Sees::Lag(blocks)) => heads && *blocks >= LAG,
+                    What::Sees(Sees::Ahead(_)) => heads && slower,
+                    // "internal error" and its kin.
+                    What::Says(Says::Error { code: -32603, .. }) => {
+                        (0.3..1.0).contains(&fault.share) && fault.methods.is_empty()
+                    }
+                    What::Sees(_) | What::Says(_) | What::Carries(_) => false,
+                }
+        }
+        _ => false,
+    }
+}

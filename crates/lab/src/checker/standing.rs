@@ -1,0 +1,224 @@
+//! Who was asked how often: endpoints that are out, that asked for a pause, that are a reserve, or
+//! that are worse than others.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::time::Duration;
+
+use super::ledger::{Ledger, Reached};
+use super::{Breach, Promises, Violation};
+
+/// An endpoint that fails every request from some moment on, while another one fails nobody.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dead {
+    /// Which.
+    pub node: usize,
+    /// From when on it fails, and until when.
+    pub during: Range<Duration>,
+    /// The time after which a failure has surely been noticed.
+    pub notice: Duration,
+}
+
+/// An endpoint that states how long it does not want to be asked, with this HTTP status.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pause {
+    /// Which.
+    pub node: usize,
+    /// The status of the answers that say so.
+    pub status: u16,
+    /// For how long.
+    pub wait: Duration,
+}
+
+/// The share of the reads that an endpoint may get, and must get, once all are known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Share {
+    /// Which.
+    pub node: usize,
+    /// From when on it is counted.
+    pub from: Duration,
+    /// The least share.
+    pub least: f64,
+    /// The most.
+    pub most: f64,
+}
+
+/// Fewest reads of which a share says anything.
+const FEWEST: usize = 60;
+/// Failures in a row after which an endpoint is out.
+const THRESHOLD: usize = 3;
+/// First ejection, and the longest.
+const LADDER: (u64, u64) = (5, 60);
+/// Time without calls after which probes stop, and the longest time between two.
+const IDLE: Duration = Duration::from_secs(60 + 5);
+
+pub(super) fn check(ledger: &Ledger<'_>, promises: &Promises, found: &mut Vec<Violation>) {
+    for dead in &promises.dead {
+        crowded(ledger, dead, found);
+    }
+    for pause in &promises.pauses {
+        hasty(ledger, pause, found);
+    }
+    for node in &promises.reserve {
+        let reached = ledger.reached.iter().find(|reached| reached.node == *node);
+        if let Some(reached) = reached {
+            let detail = format!("endpoint {node} is a reserve and got {}", reached.method);
+            found.push(violation(Breach::OutOfTier, reached.at, detail));
+        }
+    }
+    for share in &promises.shares {
+        misrouted(ledger, share, found);
+    }
+    if promises.probes {
+        restless(ledger, promises, found);
+    }
+}
+
+fn violation(breach: Breach, at: Duration, detail: String) -> Violation {
+    Violation {
+        breach,
+        at,
+        call: None,
+        detail,
+    }
+}
+
+/// Methods whose failures are counted together.
+fn lane(method: &str) -> Option<&'static str> {
+    Some(match method {
+        "eth_getBalance" | "eth_call" | "eth_getStorageAt" => "state",
+        "eth_getLogs" => "range",
+        "eth_getBlockByNumber" | "eth_getTransactionReceipt" | "eth_newFilter" => "light",
+        "eth_sendRawTransaction" => "write",
+        // Heads and chain ids are asked beside the calls, too.
+        _ => return None,
+    })
+}
+
+/// How many trials fit into a time: one after each ejection, each of which is twice as long as the
+/// one before.
+fn trials(time: Duration) -> usize {
+    let (mut over, mut rung, mut count) = (0, LADDER.0, 0);
+    while over + rung <= time.as_secs() {
+        over += rung;
+        rung = (rung * 2).min(LADDER.1);
+        count += 1;
+    }
+    count
+}
+
+/// More requests to an endpoint that is out than trials.
+fn crowded(ledger: &Ledger<'_>, dead: &Dead, found: &mut Vec<Violation>) {
+    let mut lanes: BTreeMap<&str, Vec<&Reached<'_>>> = BTreeMap::new();
+    for reached in &ledger.reached {
+        if reached.node == dead.node
+            && dead.during.contains(&reached.at)
+            && let Some(lane) = lane(reached.method)
+        {
+            lanes.entry(lane).or_default().push(reached);
+        }
+    }
+    for (lane, requests) in lanes {
+        // Strikes that came close together are not forgotten in between.
+        let mut runs = requests.windows(THRESHOLD);
+        let Some(run) = runs.find(|run| close(run)) else {
+            continue;
+        };
+        let noticed = run[THRESHOLD - 1].at.saturating_add(dead.notice);
+        let later: Vec<_> = requests.iter().filter(|r| r.at > noticed).collect();
+        let most = trials(dead.during.end.saturating_sub(noticed)) + 2;
+        if let Some(one) = later.get(most) {
+            let detail = format!(
+                "endpoint {} failed every {lane} request, and got {} more instead of {most} at most",
+                dead.node,
+                later.len()
+            );
+            found.push(violation(Breach::Crowded, one.at, detail));
+        }
+        // A trial may be lost, so it is only what may be repeated.
+        let once = later
+            .iter()
+            .find(|r| r.method == "eth_newFilter" || lane == "write");
+        if let Some(one) = once {
+            let detail = format!("endpoint {} is out and got {}", dead.node, one.method);
+            found.push(violation(Breach::Crowded, one.at, detail));
+        }
+    }
+}
+
+fn close(run: &[&Reached<'_>]) -> bool {
+    let (first, last) = (run.first(), run.last());
+    let (Some(first), Some(last)) = (first, last) else {
+        return false;
+    };
+    last.at.saturating_sub(first.at) <= Duration::from_secs(30)
+}
+
+/// Requests to an endpoint before the time is over that it asked for.
+fn hasty(ledger: &Ledger<'_>, pause: &Pause, found: &mut Vec<Violation>) {
+    let served = ledger.served.iter();
+    let said = served.filter(|served| served.node == pause.node && served.status == pause.status);
+    let mut said: Vec<_> = said.collect();
+    said.reverse();
+    let mut until = Duration::ZERO;
+    for reached in ledger.reached.iter().filter(|r| r.node == pause.node) {
+        while let Some(heard) = said.pop_if(|heard| heard.place < reached.place) {
+            until = until.max(heard.at.saturating_add(pause.wait));
+        }
+        if reached.at < until {
+            let detail = format!(
+                "endpoint {} asked for a pause of {:?} and got {} {:?} too early",
+                pause.node,
+                pause.wait,
+                reached.method,
+                until.saturating_sub(reached.at)
+            );
+            found.push(violation(Breach::Hasty, reached.at, detail));
+            return;
+        }
+    }
+}
+
+/// More or fewer reads than the endpoint deserves.
+fn misrouted(ledger: &Ledger<'_>, share: &Share, found: &mut Vec<Violation>) {
+    let reads = ledger.reached.iter().filter(|reached| {
+        let read = matches!(lane(reached.method), Some("state" | "range"));
+        read && reached.at >= share.from
+    });
+    let (mut all, mut own) = (0_usize, 0_usize);
+    let mut last = Duration::ZERO;
+    for read in reads {
+        all += 1;
+        own += usize::from(read.node == share.node);
+        last = read.at;
+    }
+    if all < FEWEST {
+        return;
+    }
+    let got = own as f64 / all as f64;
+    if got < share.least || got > share.most {
+        let detail = format!(
+            "endpoint {} got {:.0} % of the reads, due are {:.0} to {:.0} %",
+            share.node,
+            got * 100.0,
+            share.least * 100.0,
+            share.most * 100.0
+        );
+        found.push(violation(Breach::Misrouted, last, detail));
+    }
+}
+
+/// Requests long after the last call.
+fn restless(ledger: &Ledger<'_>, promises: &Promises, found: &mut Vec<Violation>) {
+    let calls: BTreeSet<Duration> = ledger.entries.iter().map(|entry| entry.called).collect();
+    let quiet = IDLE.saturating_add(promises.deadline.unwrap_or_default());
+    for reached in &ledger.reached {
+        let last = calls.range(..=reached.at).next_back().copied();
+        let since = reached.at.saturating_sub(last.unwrap_or_default());
+        if since > quiet {
+            let detail = format!("endpoint {} was asked {since:?} after the last call", reached.node);
+            found.push(violation(Breach::Restless, reached.at, detail));
+            return;
+        }
+    }
+}
