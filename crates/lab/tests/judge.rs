@@ -5,6 +5,8 @@
 //! breaks a promise is shrunk, printed, and written to a file; put into `scenarios/regressions` it
 //! is run for ever.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

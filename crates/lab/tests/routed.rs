@@ -1,5 +1,7 @@
 //! The engine between clients and nodes in virtual time: shipped scenarios, and what they promise.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 use highwater_lab::checker::{Promises, Violation, check};
 use highwater_lab::scenario::Scenario;
 use highwater_lab::world::{Outcome, Routed, run};

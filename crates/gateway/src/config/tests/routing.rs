@@ -83,7 +83,7 @@ fn every_option_of_the_engine_is_in_the_text() {
         let said =
             |span: &&str| span.split(" = ").next() == Some(name.as_str()) || **span == *option.name;
         assert!(
-            all.iter().any(|span| said(span)) || elsewhere.contains(&name.as_str()),
+            all.iter().any(said) || elsewhere.contains(&name.as_str()),
             "`{name}`"
         );
     }
