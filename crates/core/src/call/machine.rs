@@ -5,13 +5,16 @@
 //! | here | the actions, the next step, the next attempt |
 //! | `beside` | a second endpoint beside the first: races and hedges |
 //! | `ending` | what the end of an attempt, a check or the call means |
+//! | `sending` | raw transactions: broadcasts, look-ups, receipts |
+//! | `follow` | a call whose pool got other endpoints |
 
 mod beside;
 mod ending;
 mod follow;
+mod sending;
 
 use super::{
-    Content, Delivery, Plan, Settled,
+    Action, Content, Delivery, Leftover, Outcome, Plan, Privacy, Report, Settled,
     best::Best,
     round::{Rounds, Step},
 };
@@ -24,93 +27,12 @@ use crate::{
     },
     select::Strategy,
 };
+use sending::Sending;
 use smallvec::SmallVec;
-use std::time::{Duration, Instant};
-
-/// What the driver has to do next.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// Ask the endpoint for its chain id, tell the router, then report with
-    /// [`Machine::on_check`].
-    Check {
-        /// Whom to ask.
-        endpoint: EndpointId,
-        /// When to give up on it.
-        timeout: Duration,
-    },
-    /// Ask the endpoint for its head, tell the router with
-    /// [`Router::on_probe`] or [`Router::on_probe_failed`], then report with [`Machine::on_head`].
-    Head {
-        /// Whom to ask.
-        endpoint: EndpointId,
-        /// When to give up on it.
-        timeout: Duration,
-    },
-    /// A check beside the call: it waits for nothing and nothing is reported.
-    Warm {
-        /// Whom to ask.
-        endpoint: EndpointId,
-        /// When to give up on it.
-        timeout: Duration,
-    },
-    /// Send the request, then report with [`Machine::on_settled`].
-    Send {
-        /// Whom to ask.
-        endpoint: EndpointId,
-        /// The number of this attempt.
-        attempt: AttemptId,
-        /// When to give up on it.
-        timeout: Duration,
-    },
-    /// Nothing to start; wait for a report, and poll again at this instant at the latest.
-    WaitUntil(Instant),
-    /// The call is over. What still runs is told by [`Machine::leftovers`].
-    Finish(Outcome),
-}
-
-/// How a call ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// With the answer of this attempt.
-    Answered(AttemptId),
-    /// Every endpoint that may serve it failed, or it may not be repeated. The caller is shown the
-    /// error of this attempt: the most useful one of those that have one to show.
-    Failed(Option<AttemptId>),
-    /// Every endpoint serves another chain.
-    ChainMismatch,
-    /// No endpoint at all may serve it.
-    NoEndpoint,
-    /// Nothing may be sent within the budgets for longer than a call waits.
-    BudgetExhausted {
-        /// The wait it would have needed.
-        wait: Duration,
-    },
-    /// The deadline passed and no endpoint's error can be shown.
-    DeadlineExceeded,
-}
-
-/// One finished attempt, for the aggregate error.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Report {
-    /// Whom it asked.
-    pub endpoint: EndpointId,
-    /// `None` where no request of the call itself went there: its chain check told nothing, or it
-    /// was out for a reason of its own.
-    pub attempt: Option<AttemptId>,
-    /// What the failure was.
-    pub class: Class,
-    /// The finer kind, from a closed set.
-    pub subclass: Option<&'static str>,
-}
-
-/// What is to become of an attempt that still runs when its call is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Leftover {
-    /// A racer: it runs on to its own end and is settled with the router.
-    Finish,
-    /// A hedge or the attempt that it copied: it is cancelled.
-    Cancel,
-}
+use std::{
+    ops::ControlFlow,
+    time::{Duration, Instant},
+};
 
 /// How long a call waits for the first answer of an endpoint that is being tried.
 const PROOF: Duration = Duration::from_millis(250);
@@ -122,6 +44,8 @@ const LOOK: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub struct Machine {
     plan: Plan,
+    /// Where the call stands that sends a raw transaction.
+    sending: Option<Box<Sending>>,
     state: State,
     attempts: u16,
     asked: SmallVec<[Asked; 4]>,
@@ -179,6 +103,10 @@ enum Reason {
     First,
     Failed,
     Confirm,
+    /// The fate of a send is open.
+    LookUp,
+    /// A transaction that was sent is to be mined.
+    Receipt,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -213,9 +141,11 @@ struct Absent {
 impl Machine {
     /// A call that has done nothing yet.
     #[must_use]
-    pub fn new(plan: Plan) -> Self {
+    pub fn new(mut plan: Plan) -> Self {
+        let write = plan.write.take();
         Self {
             plan,
+            sending: write.map(|write| Box::new(Sending::new(*write))),
             state: State::Pick(Reason::First),
             attempts: 0,
             asked: SmallVec::new(),
@@ -279,10 +209,10 @@ impl Machine {
     /// itself when it finishes, or cancels it.
     pub fn leftovers(&mut self) -> SmallVec<[(Ticket, Leftover); 2]> {
         let running = std::mem::take(&mut self.running);
-        running
-            .into_iter()
-            .map(|r| (r.ticket, r.leftover))
-            .collect()
+        let aside = self.sending.as_mut().and_then(|s| s.take_aside());
+        let aside = aside.map(|ticket| (ticket, Leftover::Cancel));
+        let running = running.into_iter().map(|r| (r.ticket, r.leftover));
+        running.chain(aside).collect()
     }
 
     /// The next step.
@@ -293,7 +223,10 @@ impl Machine {
         if let State::Done(outcome) = self.state {
             return Action::Finish(outcome);
         }
-        if now.mono >= self.plan.deadline {
+        if let Some(sending) = &mut self.sending {
+            sending.began(now.mono);
+        }
+        if now.mono >= self.deadline() {
             return self.at_deadline(router, now);
         }
         if let Some(action) = self.tell_begun(now) {
@@ -319,7 +252,7 @@ impl Machine {
                 }
                 State::Busy => return self.watch(router, now),
                 State::Waiting(until, _) => {
-                    return Action::WaitUntil(until.min(self.plan.deadline));
+                    return Action::WaitUntil(until.min(self.deadline()));
                 }
                 State::Done(outcome) => return Action::Finish(outcome),
             }
@@ -332,6 +265,9 @@ impl Machine {
             self.raced = true;
             if let Some(action) = self.race(router, now) {
                 return Some(action);
+            }
+            if let ControlFlow::Break(action) = self.spread(router, now) {
+                return action;
             }
         }
         let (purpose, tiers) = match reason {
@@ -347,6 +283,7 @@ impl Machine {
             // A holder's word needs no costlier one.
             Reason::Confirm if self.believes_absent() => (Purpose::Confirm, Tiers::Only(self.tier)),
             Reason::Confirm => (Purpose::Confirm, Tiers::All),
+            Reason::LookUp | Reason::Receipt => return self.look(router, reason, now),
         };
         match router.pick(&self.query(purpose, tiers), now) {
             Pick::Ask(choice) => self.ask(router, reason, tiers, choice, now),
@@ -390,7 +327,11 @@ impl Machine {
             router.tell_switch(from, endpoint, self.plan.method.id);
         }
         self.tier = choice.tier;
-        if self.begin(router, endpoint, Leftover::Cancel, now) {
+        let leftover = match self.sending {
+            Some(_) => Leftover::Finish,
+            None => Leftover::Cancel,
+        };
+        if self.begin(router, endpoint, leftover, now) {
             self.rounds.count();
         }
         self.tell_begun(now)
@@ -526,6 +467,10 @@ impl Machine {
             .rounds
             .step(&settings, &nobody, deadline, router.rng(), now.mono)
         {
+            // Nobody gets a transaction twice that may have it already.
+            Step::Round(_) if self.sending.as_ref().is_some_and(|s| s.is_open()) => {
+                return self.give_up(router, now);
+            }
             Step::Round(until) => self.state = State::Waiting(until, Reason::Failed),
             Step::Wait(until) => self.state = State::Waiting(until, reason),
             Step::Stop => {
@@ -570,15 +515,21 @@ impl Machine {
     }
 
     fn timeout(&self, now: Now) -> Duration {
-        let left = self.plan.deadline.saturating_duration_since(now.mono);
+        let left = self.deadline().saturating_duration_since(now.mono);
         self.plan.attempt_timeout.min(left)
+    }
+
+    /// When the call is over; a look-up and the wait for a receipt have a time of their own.
+    fn deadline(&self) -> Instant {
+        let own = self.sending.as_ref().and_then(|sending| sending.until());
+        own.unwrap_or(self.plan.deadline)
     }
 
     /// The caller left: everything that runs stops counting and teaches nothing.
     pub fn abandon(&mut self, router: &mut Router, now: Now) {
         self.unbind(router);
-        for running in std::mem::take(&mut self.running) {
-            router.cancel(&running.ticket, now);
+        for (ticket, _) in self.leftovers() {
+            router.cancel(&ticket, now);
         }
     }
 }

@@ -1,13 +1,43 @@
 //! What a call may do, fixed when it starts.
 
+use super::write::Write;
 use crate::{
-    EndpointId, breaker::MethodKey, learn::Need, method::Descriptor, router::EndpointSet,
+    EndpointId,
+    breaker::MethodKey,
+    learn::Need,
+    method::{Descriptor, Tier},
+    router::EndpointSet,
     select::Strategy,
 };
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
+
+/// Which endpoints may see a call, by what their owner says of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Privacy {
+    /// All.
+    #[default]
+    Any,
+    /// Only private ones, whatever becomes of it.
+    Private,
+    /// Private ones only where no other may serve it: a transaction that is sent to everybody.
+    Public,
+}
+
+impl Privacy {
+    /// What a method asks for by itself: whatever builders take is for private endpoints alone. A
+    /// paymaster's methods stand in the same part of the table and are nobody's secret.
+    #[must_use]
+    pub fn of(row: &Descriptor) -> Self {
+        if row.tier == Tier::Builder && row.ns != "pm" {
+            Self::Private
+        } else {
+            Self::Any
+        }
+    }
+}
 
 /// Everything a call is bound by.
 #[derive(Clone, Debug)]
@@ -27,6 +57,13 @@ pub struct Plan {
     pub allowed: Option<EndpointSet>,
     /// The one endpoint that may serve it: an id that only this endpoint knows, a pinned operation.
     pub only: Option<EndpointId>,
+    /// The endpoints that are asked first while they can be: they have seen a transaction that the
+    /// others may not have (semantics §4.2 W5). Such a call is not hedged.
+    pub prefer: Option<EndpointSet>,
+    /// Which endpoints may see it.
+    pub privacy: Privacy,
+    /// What binds it where it sends a raw transaction.
+    pub write: Option<Box<Write>>,
     /// A strategy of the caller's own; `None`: the router's.
     pub strategy: Option<Arc<Strategy>>,
     /// One endpoint, never hedged or raced, moved on only when proven unsent: a name that the user
@@ -53,6 +90,9 @@ impl Plan {
             need: Need::default(),
             allowed: None,
             only: None,
+            prefer: None,
+            privacy: Privacy::of(method),
+            write: None,
             strategy: None,
             solitary: false,
             one_at_a_time: false,

@@ -11,6 +11,9 @@ use crate::{
 };
 use std::time::Duration;
 
+/// A check that was begun so lately may still be answered.
+const LATELY: Duration = Duration::from_millis(500);
+
 impl Router {
     /// What is known about an endpoint's chain.
     #[must_use]
@@ -87,6 +90,15 @@ impl Router {
             known.unreachable();
             known.learned.on_reconnected();
         }
+    }
+
+    /// Whether a check of its chain could be started now, or was lately: its answer may come soon.
+    pub(crate) fn is_worth_a_check(&self, endpoint: EndpointId, now: Now) -> bool {
+        self.endpoints.get(endpoint.index()).is_some_and(|known| {
+            let began = known.check_began;
+            let lately = began.is_some_and(|at| now.mono.saturating_duration_since(at) < LATELY);
+            lately || !known.is_warming(now.mono)
+        })
     }
 
     /// A check beside the calls, or a look at the head, is worth starting: none was within this time.

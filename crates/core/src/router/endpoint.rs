@@ -29,7 +29,8 @@ pub struct Profile {
     pub methods: MethodList,
     /// Distance to the asking region: 0, 0.5 or 1.
     pub region_distance: f64,
-    /// Whether it takes private methods only for those who ask for privacy.
+    /// Whether it keeps what it is sent from the public: it gets the methods of builders and
+    /// transactions that are to stay private, and public ones only where nobody else can take them.
     pub private: bool,
     /// What it keeps and takes, as far as its owner knows: goes before what is learned.
     pub declared: Declared,

@@ -30,6 +30,8 @@ pub enum Why {
     NotThis,
     /// It serves another chain.
     Quarantined,
+    /// The call is for private endpoints alone.
+    NotPrivate,
     /// Its method list leaves the method out.
     MethodList,
     /// The method is off there for a while.
@@ -61,6 +63,7 @@ impl Why {
         match self {
             Self::NotThis => "the call is for another endpoint",
             Self::Quarantined => "serves another chain",
+            Self::NotPrivate => "the call is for private endpoints",
             Self::MethodList => "the method is not on its list",
             Self::MethodOff => "the method is off there for a while",
             Self::Excluded => "refuses our credentials",

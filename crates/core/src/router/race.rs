@@ -1,4 +1,5 @@
-//! Who races for the first answer.
+//! Who is asked at once: who races for the first answer to a read, who gets a
+//! transaction that is broadcast.
 
 use super::{
     EndpointId, Router,
@@ -65,6 +66,35 @@ impl Router {
         }
         Field {
             racers,
+            unchecked,
+            tier,
+        }
+    }
+
+    /// The best `width` endpoints of the lowest tier that can take a broadcast: verified, closed, with
+    /// a token; and who could be among them but for a chain check that is worth waiting for.
+    pub(crate) fn audience(&mut self, query: &Query<'_>, width: usize, now: Now) -> Field {
+        self.look(now);
+        let mut standing: Standing = self.standings(query, now).flatten().collect();
+        self.able(&mut standing, query, now);
+        let mut ready = self.ready(&standing, query, false, now);
+        let Some(tier) = ready.first().map(|e| e.tier) else {
+            return Field::default();
+        };
+        let unchecked = ready.iter().filter(|e| !e.verified).map(|e| e.endpoint);
+        let unchecked = unchecked
+            .filter(|endpoint| self.is_worth_a_check(*endpoint, now))
+            .collect();
+        ready.retain(|e| e.verified && e.is_closed());
+        let settings = Arc::clone(&self.settings);
+        let strategy = strategy(query.plan, &settings);
+        let candidates = self.candidates(&ready, query.plan, strategy, now);
+        let mut order = SmallVec::new();
+        self.selector
+            .order(strategy, &candidates, &mut self.rng, &mut order, width);
+        let chosen = order.iter().filter_map(|&i| ready.get(i));
+        Field {
+            racers: chosen.map(|e| e.endpoint).collect(),
             unchecked,
             tier,
         }

@@ -10,7 +10,7 @@ use super::{
     explain::Why,
     pick::{Purpose, Query, Tiers, UNREACHABLE},
 };
-use crate::{EndpointId, Now, breaker::Stand, heads::Holds, identity::Identity};
+use crate::{EndpointId, Now, breaker::Stand, call::Privacy, heads::Holds, identity::Identity};
 use smallvec::SmallVec;
 use std::time::{Duration, Instant};
 
@@ -45,6 +45,9 @@ pub(super) struct Eligible {
     pub(super) head: Option<u64>,
     pub(super) asked: bool,
     pub(super) verified: bool,
+    pub(super) private: bool,
+    /// The call would rather be served by it.
+    pub(super) preferred: bool,
 }
 
 pub(super) type Standing = SmallVec<[Eligible; 16]>;
@@ -100,6 +103,9 @@ impl Router {
         if plan.only.is_some_and(|only| only != endpoint) {
             return Err(Why::NotThis);
         }
+        if plan.privacy == Privacy::Private && !known.profile.private {
+            return Err(Why::NotPrivate);
+        }
         if plan.allowed.as_ref().is_some_and(|a| !a.contains(endpoint)) {
             return Err(Why::MethodList);
         }
@@ -149,12 +155,17 @@ impl Router {
             head,
             asked: asked.is_some_and(|asked| asked.round >= query.round),
             verified,
+            private: known.profile.private,
+            preferred: plan.prefer.as_ref().is_some_and(|p| p.contains(endpoint)),
         })
     }
 
     /// Those who may serve the call at all: nobody who is known to lack what it needs, while another
     /// is known to have it.
     pub(super) fn able(&self, standing: &mut Standing, query: &Query<'_>, now: Now) {
+        if query.plan.privacy == Privacy::Public {
+            prefer(standing, |e| !e.private);
+        }
         let holder = |e: &Eligible| e.reached == Holds::Yes && e.keeps != Holds::No;
         if standing.iter().any(holder) {
             standing.retain(|e| e.reached != Holds::No);
@@ -205,6 +216,9 @@ impl Router {
             prefer(&mut ready, |e| {
                 e.reached == Holds::Yes || e.head >= Some(reference)
             });
+        }
+        if query.plan.prefer.is_some() {
+            prefer(&mut ready, |e| e.preferred);
         }
         if let Some(tier) = ready.iter().map(|e| e.tier).min() {
             ready.retain(|e| e.tier == tier);

@@ -218,6 +218,9 @@ impl Routed {
                         call.running.push((attempt, sent));
                     }
                 }
+                Action::LookUp { .. } | Action::Receipt { .. } => {
+                    unreachable!("no plan here says how a transaction is sent")
+                }
                 Action::WaitUntil(until) => {
                     let until = until.saturating_duration_since(self.base);
                     if call.wake.is_none_or(|planned| until < planned) {
@@ -322,7 +325,11 @@ impl Routed {
             | Outcome::ChainMismatch
             | Outcome::NoEndpoint
             | Outcome::BudgetExhausted { .. }
-            | Outcome::DeadlineExceeded => None,
+            | Outcome::DeadlineExceeded
+            | Outcome::Sent
+            | Outcome::Found(_)
+            | Outcome::Late
+            | Outcome::Ambiguous(_) => None,
         };
         self.orders.push(match shown {
             Some((_, shown)) => Order::Answer {

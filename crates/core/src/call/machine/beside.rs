@@ -40,7 +40,7 @@ impl Machine {
 
     /// Something runs: wait for it, and copy it where it is slow.
     pub(super) fn watch(&mut self, router: &mut Router, now: Now) -> Action {
-        let deadline = self.plan.deadline;
+        let deadline = self.deadline();
         let at = match self.hedge_at(router) {
             Some(at) if at <= now.mono => match self.hedge(router, now) {
                 Some(action) => return action,
@@ -97,6 +97,7 @@ impl Machine {
             && !self.plan.one_at_a_time
             && !self.is_shuffled(router)
             && self.checking.is_none()
+            && self.plan.prefer.is_none()
             && self.plan.is_repeatable()
             && self.plan.method.hedge == Racing::Yes;
         if !may {

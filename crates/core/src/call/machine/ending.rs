@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{
     AttemptId, EndpointId, Now,
+    call::write::Echo,
     heads::Holds,
     method::{Changes, EmptyIs, Failover, Lane, Sticky},
 };
@@ -62,7 +63,8 @@ impl Machine {
         Some(self.checking.take_if(awaited)?.reason)
     }
 
-    /// An attempt ended.
+    /// An attempt ended. Of a call that sends a raw transaction [`Machine::on_sent`] wants to know
+    /// more.
     pub fn on_settled(
         &mut self,
         router: &mut Router,
@@ -70,6 +72,10 @@ impl Machine {
         settled: &Settled,
         now: Now,
     ) {
+        if self.sending.is_some() {
+            self.on_sent(router, attempt, settled, Echo::Nothing, now);
+            return;
+        }
         let mut running = self.running.iter();
         let Some(place) = running.position(|r| r.ticket.attempt() == attempt) else {
             return;
@@ -235,6 +241,10 @@ impl Machine {
             self.state = State::Busy;
             return None;
         }
+        if self.sending.is_some() {
+            self.sends_no_more(router, now);
+            return None;
+        }
         let outcome = match self.absent {
             Some(absent) if absent.believed => Outcome::Answered(absent.attempt),
             Some(_) | None => Outcome::Failed(self.best.attempt()),
@@ -257,6 +267,7 @@ impl Machine {
                 Why::Ejected => (Class::Overloaded, "ejected"),
                 Why::NoToken => (Class::RateLimited, "budget"),
                 Why::NotThis
+                | Why::NotPrivate
                 | Why::MethodList
                 | Why::DoesNotHold
                 | Why::DoesNotKeep
@@ -278,6 +289,9 @@ impl Machine {
     }
 
     pub(super) fn at_deadline(&mut self, router: &mut Router, now: Now) -> Action {
+        if self.sending.is_some() {
+            return self.send_at_deadline(router, now);
+        }
         let checking = self.checking.take().map(|c| (c.endpoint, None));
         self.unbind(router);
         let running = self
@@ -301,7 +315,7 @@ impl Machine {
         Action::Finish(outcome)
     }
 
-    fn report(&mut self, ticket: &Ticket, class: Class, subclass: Option<&'static str>) {
+    pub(super) fn report(&mut self, ticket: &Ticket, class: Class, subclass: Option<&'static str>) {
         self.reports.push(Report {
             endpoint: ticket.endpoint(),
             attempt: Some(ticket.attempt()),

@@ -15,6 +15,11 @@ impl Machine {
         let moved = |endpoint: EndpointId| place(endpoint).unwrap_or(EndpointId::GONE);
         self.plan.allowed = allowed;
         self.plan.only = self.plan.only.map(moved);
+        // Whoever is preferred has other places now; that there was somebody still forbids a hedge.
+        self.plan.prefer = self.plan.prefer.is_some().then(EndpointSet::new);
+        if let Some(sending) = &mut self.sending {
+            sending.moved(moved);
+        }
         for asked in &mut self.asked {
             asked.endpoint = moved(asked.endpoint);
         }

@@ -85,6 +85,17 @@ impl Writes {
         &self.write
     }
 
+    /// The same bytes were sent by another call of ours.
+    pub fn note_resent(&mut self) {
+        self.write.resent = true;
+    }
+
+    /// Whether an attempt may have been accepted without saying so.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        self.open
+    }
+
     /// An attempt ended, and this many others still run.
     pub fn on_end(&mut self, ended: &Ended, running: usize) -> Step {
         if let Phase::Over(step) = self.phase {

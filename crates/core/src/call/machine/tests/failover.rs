@@ -199,7 +199,10 @@ fn never_takes_a_private_submission_or_a_filter_to_another_endpoint() {
         "eth_getFilterChanges",
         "eth_uninstallFilter",
     ] {
-        let mut bench = Setup::new(2).call(method);
+        let setup = [A, B].iter().fold(Setup::new(2), |setup, endpoint| {
+            setup.profile(*endpoint, |profile| profile.private = true)
+        });
+        let mut bench = setup.call(method);
         bench.asks(A, FIRST, &unsent());
         assert_eq!(bench.ends(), Outcome::Failed(None), "{method}");
     }

@@ -224,6 +224,9 @@ impl Watch for Laws {
             Outcome::NoEndpoint | Outcome::BudgetExhausted { .. } => {
                 assert_eq!(machine.attempts(), 0);
             }
+            Outcome::Sent | Outcome::Found(_) | Outcome::Late | Outcome::Ambiguous(_) => {
+                panic!("nothing was sent");
+            }
         }
     }
 }

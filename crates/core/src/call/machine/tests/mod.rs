@@ -12,6 +12,7 @@ mod learned;
 mod outage;
 mod racing;
 mod rounds;
+mod sends;
 mod strategies;
 mod tiers;
 mod world;

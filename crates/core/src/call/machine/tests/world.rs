@@ -340,6 +340,7 @@ impl<P: Play, W: Watch> World<P, W> {
                     let settle = Happens::Settle(number, attempt.0);
                     self.happens(self.passed + took.min(most), settle);
                 }
+                Action::LookUp { .. } | Action::Receipt { .. } => panic!("nothing was sent"),
                 Action::WaitUntil(at) => {
                     let at = at.saturating_duration_since(self.start);
                     assert!(at > self.passed, "a wait that is over");
