@@ -9,6 +9,7 @@
 //! | [`jsonrpc`] | what a caller's or an endpoint's bytes say, and how an answer is put together |
 //! | [`method`] | what may be done with a method: its row of the method table, blocks, keys |
 //! | [`chains`] | what is known of a chain: block time, lag, finality |
+//! | [`senders`] | where an account is asked after that has sent something |
 //! | [`transaction`] | what a raw transaction says of itself: hash, nonce, chain, signature |
 //! | [`classify`] | what an answer means for the call and for the endpoint |
 //! | [`judge`] | an answer's bytes as the end of an attempt |
@@ -24,6 +25,7 @@
 //! | [`settings`], [`event`] | all options of the engine, all it tells |
 //! | [`rng`], [`sliding`], [`id`], [`now`] | a seeded generator, sliding counts, identifiers, time |
 
+mod aging;
 pub mod answer;
 pub mod breaker;
 pub mod bucket;
@@ -50,10 +52,11 @@ pub mod rng;
 pub mod router;
 pub mod score;
 pub mod select;
+pub mod senders;
 pub mod settings;
 pub mod sliding;
 pub mod stats;
 pub mod transaction;
 
-pub use id::{AttemptId, ChainId, EndpointId, TxHash};
+pub use id::{Address, AttemptId, ChainId, EndpointId, TxHash};
 pub use now::Now;

@@ -42,6 +42,18 @@ pub fn matches(result: &str, hash: TxHash) -> bool {
     said == Some(hash)
 }
 
+/// Whether the `result` of `eth_getTransactionReceipt` is our transaction's, and it is mined: what
+/// names no block is no receipt (semantics §4.1 H09).
+#[must_use]
+pub fn is_receipt(result: &str, hash: TxHash) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Mined<'a> {
+        #[serde(borrow, rename = "blockNumber")]
+        _block: Cow<'a, str>,
+    }
+    matches(result, hash) && serde_json::from_str::<Mined<'_>>(result).is_ok()
+}
+
 /// The members by which a transaction and a receipt name the transaction.
 #[derive(serde::Deserialize)]
 struct Members<'a> {
@@ -88,6 +100,19 @@ mod tests {
             assert_eq!(Echo::of(form, &receipt(&other), OURS), Echo::Other);
         }
         assert_eq!(Echo::of(Form::Hash, &receipt(&ours), OURS), Echo::Nothing);
+    }
+
+    // R-35, semantics H09
+    #[test]
+    fn a_receipt_names_our_transaction_and_its_block() {
+        let hash = OURS.to_string();
+        let receipt = |block: &str| format!(r#"{{"transactionHash":"{hash}"{block}}}"#);
+        assert!(is_receipt(&receipt(r#","blockNumber":"0x7""#), OURS));
+        for block in ["", r#","blockNumber":null"#] {
+            assert!(!is_receipt(&receipt(block), OURS), "{block}");
+        }
+        assert!(!is_receipt(r#"{"blockNumber":"0x7"}"#, OURS));
+        assert!(!is_receipt("null", OURS));
     }
 
     // R-35: success only on equality.

@@ -1,8 +1,8 @@
-//! Which transactions were sent lately.
+//! Which transactions are being sent, or were sent lately.
 
-use crate::TxHash;
+use crate::{TxHash, aging::Aging};
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::BTreeMap,
     time::{Duration, Instant},
 };
 
@@ -12,74 +12,93 @@ const KEPT: Duration = Duration::from_secs(600);
 /// Most that are remembered; the oldest go first.
 const MOST: usize = 65_536;
 
-/// The transactions that were sent within the last ten minutes. Some clients send the same bytes
-/// again by themselves; "already known" then tells them what they want to hear.
-#[derive(Clone, Debug, Default)]
+/// The transactions that were sent within the last ten minutes, and those that are being sent. Some
+/// clients send the same bytes again by themselves; "already known" then tells them what they want to
+/// hear.
+#[derive(Clone, Debug)]
 pub struct Forwarded {
-    at: BTreeMap<TxHash, Instant>,
-    /// In the order in which they were noted; one that was noted again stands here twice.
-    order: VecDeque<(Instant, TxHash)>,
+    sent: Aging<TxHash, ()>,
+    /// How many calls are sending one.
+    running: BTreeMap<TxHash, u32>,
+}
+
+impl Default for Forwarded {
+    fn default() -> Self {
+        Self {
+            sent: Aging::new(KEPT, MOST),
+            running: BTreeMap::new(),
+        }
+    }
 }
 
 impl Forwarded {
-    /// One was sent: an endpoint may have it.
-    pub fn note(&mut self, hash: TxHash, now: Instant) {
-        self.at.insert(hash, now);
-        self.order.push_back((now, hash));
-        while let Some(&(at, oldest)) = self.order.front() {
-            let old = now.saturating_duration_since(at) > KEPT;
-            if !old && self.order.len() <= MOST {
-                break;
+    /// A call begins to send one.
+    pub fn begin(&mut self, hash: TxHash) {
+        *self.running.entry(hash).or_default() += 1;
+    }
+
+    /// It is over; whether an endpoint may have got it.
+    pub fn end(&mut self, hash: TxHash, sent: bool, now: Instant) {
+        if let Some(running) = self.running.get_mut(&hash) {
+            *running = running.saturating_sub(1);
+            if *running == 0 {
+                self.running.remove(&hash);
             }
-            self.order.pop_front();
-            if self.at.get(&oldest) == Some(&at) {
-                self.at.remove(&oldest);
-            }
+        }
+        if sent {
+            self.sent.insert(hash, (), now);
         }
     }
 
-    /// Whether this one was.
+    /// Whether a call other than the one that asks, which is sending it, may have brought it to an
+    /// endpoint.
     #[must_use]
-    pub fn has(&self, hash: TxHash, now: Instant) -> bool {
-        let at = self.at.get(&hash);
-        at.is_some_and(|at| now.saturating_duration_since(*at) <= KEPT)
+    pub fn by_another(&self, hash: TxHash, now: Instant) -> bool {
+        let running = self.running.get(&hash).copied().unwrap_or_default();
+        running > 1 || self.sent.get(hash, now).is_some()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::now::tests::origin;
 
-    fn hash(n: u32) -> TxHash {
-        let mut hash = [0; 32];
-        hash[..4].copy_from_slice(&n.to_be_bytes());
-        TxHash(hash)
-    }
+    const ONE: TxHash = TxHash([1; 32]);
 
     //
     #[test]
-    fn a_send_is_remembered_for_ten_minutes_from_the_last_time() {
-        let zero = crate::now::tests::origin();
+    fn a_send_is_remembered_for_ten_minutes_after_its_end() {
+        let zero = origin();
         let at = |seconds| zero + Duration::from_secs(seconds);
         let mut sent = Forwarded::default();
-        assert!(!sent.has(hash(1), at(0)));
-        sent.note(hash(1), at(0));
-        assert!(sent.has(hash(1), at(600)) && !sent.has(hash(1), at(601)));
-        assert!(!sent.has(hash(2), at(1)));
-        sent.note(hash(1), at(500));
-        sent.note(hash(2), at(700));
-        assert!(sent.has(hash(1), at(1100)) && !sent.has(hash(1), at(1101)));
+        sent.begin(ONE);
+        assert!(!sent.by_another(ONE, at(0)));
+        sent.end(ONE, true, at(1));
+        assert!(sent.by_another(ONE, at(601)) && !sent.by_another(ONE, at(602)));
+        assert!(!sent.by_another(TxHash([2; 32]), at(1)));
     }
 
-    //
+    // what is proven unsent was not sent.
     #[test]
-    fn no_more_are_remembered_than_fit() {
-        let zero = crate::now::tests::origin();
+    fn a_call_that_sent_nothing_is_not_remembered() {
+        let zero = origin();
         let mut sent = Forwarded::default();
-        for n in 0..70_000 {
-            sent.note(hash(n), zero);
-        }
-        assert_eq!((sent.at.len(), sent.order.len()), (MOST, MOST));
-        assert!(sent.has(hash(69_999), zero) && !sent.has(hash(0), zero));
+        sent.begin(ONE);
+        sent.end(ONE, false, zero);
+        assert!(!sent.by_another(ONE, zero));
+        assert!(sent.running.is_empty());
+    }
+
+    // the same bytes twice in one batch, say.
+    #[test]
+    fn two_calls_that_send_the_same_know_of_each_other() {
+        let zero = origin();
+        let mut sent = Forwarded::default();
+        sent.begin(ONE);
+        sent.begin(ONE);
+        assert!(sent.by_another(ONE, zero));
+        sent.end(ONE, false, zero);
+        assert!(!sent.by_another(ONE, zero));
     }
 }

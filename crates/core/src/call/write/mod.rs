@@ -17,7 +17,7 @@ mod form;
 mod forwarded;
 mod state;
 
-pub use answer::{Echo, matches};
+pub use answer::{Echo, is_receipt, matches};
 pub use fate::{Ended, Fate};
 pub use form::Form;
 pub use forwarded::Forwarded;
