@@ -111,6 +111,7 @@ struct Sent {
 #[derive(Clone, Debug)]
 pub struct Senders {
     sent: Aging<Address, Sent>,
+    accounts: Aging<TxHash, Address>,
     told: Aging<(u64, Address), u64>,
 }
 
@@ -118,6 +119,7 @@ impl Default for Senders {
     fn default() -> Self {
         Self {
             sent: Aging::new(KEPT, MOST),
+            accounts: Aging::new(KEPT, MOST),
             told: Aging::new(KEPT, MOST),
         }
     }
@@ -159,6 +161,7 @@ impl Senders {
             nonce: last.0,
             seen_by,
         };
+        self.accounts.insert(sent.hash, account, now);
         self.sent.insert(account, sent, now);
     }
 
@@ -174,6 +177,17 @@ impl Senders {
     pub fn mined(&mut self, account: Address, count: u64, now: Instant) {
         let over = |sent: &Sent| sent.nonce < count;
         if self.sent.get(account, now).is_some_and(over) {
+            self.sent.remove(account);
+        }
+    }
+
+    /// This transaction is mined.
+    pub fn has_receipt(&mut self, hash: TxHash, now: Instant) {
+        let Some(account) = self.accounts.remove(hash) else {
+            return;
+        };
+        let last = self.sent.get(account, now);
+        if last.is_some_and(|sent| sent.hash == hash) {
             self.sent.remove(account);
         }
     }
@@ -262,6 +276,11 @@ mod tests {
         assert_eq!(senders.seen_by(US, at(1)), [1, 2]);
         senders.mined(US, 8, at(2));
         assert!(senders.seen_by(US, at(2)).is_empty());
+        senders.sent(US, 8, NEXT, [1], at(3));
+        senders.has_receipt(HASH, at(3));
+        assert_eq!(senders.seen_by(US, at(3)), [1]);
+        senders.has_receipt(NEXT, at(3));
+        assert!(senders.is_empty());
         // Nobody has it: nothing to prefer.
         senders.sent(US, 8, NEXT, [], at(3));
         assert!(senders.is_empty());

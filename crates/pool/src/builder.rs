@@ -8,6 +8,7 @@ use crate::{
     listen::{Listener, Listeners},
     node::Node,
     probe::{IsActive, Probing},
+    sends::{Memory, Sends},
     upstream::{ExtraRoots, HttpOptions},
 };
 use highwater_core::{ChainId, classify::Classifier, router::Router, settings::Settings};
@@ -44,6 +45,7 @@ pub struct Builder {
     endpoints: Vec<Endpoint>,
     timeout: Duration,
     deadline: Duration,
+    sends: Sends,
     error_rules: Option<Arc<Classifier>>,
     http: HttpOptions,
     settings: Settings,
@@ -60,6 +62,7 @@ impl Default for Builder {
             endpoints: Vec::new(),
             timeout: Duration::from_secs(10),
             deadline: Duration::from_secs(30),
+            sends: Sends::default(),
             error_rules: None,
             http: HttpOptions::default(),
             settings: Settings::default(),
@@ -99,6 +102,15 @@ impl Builder {
     #[must_use]
     pub const fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
+        self
+    }
+
+    /// How raw transactions are sent. Default: the same bytes to one endpoint after another,
+    /// with a look-up where the end is open. Submissions have times of their own, not those of
+    /// [`Builder::timeout`] and [`Builder::deadline`].
+    #[must_use]
+    pub const fn sends(mut self, sends: Sends) -> Self {
+        self.sends = sends;
         self
     }
 
@@ -195,7 +207,12 @@ impl Builder {
     /// # Errors
     /// The first option out of range, by name.
     pub fn build(self) -> Result<Pool, ConfigError> {
-        for (field, wait) in [("timeout", self.timeout), ("deadline", self.deadline)] {
+        let send_timeout = self.sends.timeout.unwrap_or(self.timeout);
+        for (field, wait) in [
+            ("timeout", self.timeout),
+            ("deadline", self.deadline),
+            ("sends.timeout", send_timeout),
+        ] {
             if wait < Duration::from_millis(1) {
                 return Err(ConfigError::new(field, "must be at least 1 ms"));
             }
@@ -218,6 +235,7 @@ impl Builder {
         let state = State {
             router: Router::new(Arc::new(self.settings), self.chain, profiles, seed),
             nodes: nodes.into(),
+            sent: Memory::default(),
         };
         if let Some(totals) = &self.totals {
             state.restore_totals(totals, SystemTime::now());
@@ -225,6 +243,7 @@ impl Builder {
         let parts = Parts {
             timeout: self.timeout,
             deadline: self.deadline,
+            sends: self.sends,
             meanings: Meanings::new(self.error_rules),
             http: self.http,
             probing: Probing::new(self.is_active),

@@ -1,4 +1,4 @@
-//! Carries out what the call machine decides.
+//! Carries out what the call machine decides; what only raw transactions need is in `submitting`.
 //!
 //! The request is written once and its bytes are shared by all attempts. An attempt ends by itself
 //! within its timeout; only a transport of the caller's own is held to that by a timer. A call that
@@ -16,11 +16,13 @@ use crate::{
     inner::{Inner, State, place},
     judge::{Judged, Shown, judge, judge_failure},
     node::Node,
+    sends::Submission,
     upstream::{Repeat, SendError, SendErrorKind},
 };
 use highwater_core::{
     AttemptId, EndpointId, Now,
     call::{Action, Delivery, Leftover, Machine, Outcome, Plan, Report, Settled},
+    chains,
     jsonrpc::Params,
     learn::Need,
     method::Racing,
@@ -36,6 +38,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+mod submitting;
+
 /// Deadlines are cut here, a year, so that adding one to an instant cannot overflow.
 pub(crate) const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
@@ -44,17 +48,20 @@ type Boxed = Pin<Box<dyn Future<Output = Judged> + Send>>;
 type Attempts = SmallVec<[(AttemptId, Boxed); 2]>;
 
 /// Makes one call.
+///
+/// `avoid` is the label of an endpoint that others are asked before.
 pub(crate) async fn drive(
     inner: &Arc<Inner>,
     request: Request<'_>,
     options: CallOptions,
+    avoid: Option<&str>,
 ) -> Result<Answer, Error> {
     if inner.is_closed() {
         return Err(Error::Closed);
     }
     let row = request.descriptor;
     let may_repeat = row.is_read() && !options.solitary;
-    let (mut call, mut next) = Call::begin(inner, request, options);
+    let (mut call, mut next) = Call::begin(inner, request, options, avoid);
     let ask = Ask::new(inner.next_id(), row, request.method, request.params);
     let mut alone = pin!(None);
     let mut alone_is = None;
@@ -91,6 +98,13 @@ pub(crate) async fn drive(
                 }
                 call.step(None)
             }
+            Next::Look(node, attempt, timeout, method) => {
+                // Beside what may still run, and boxed: it is rare.
+                let asked = call.question(method);
+                let sent = send(inner, node, asked, timeout, Repeat::Elsewhere);
+                call.several.push((attempt, Box::pin(sent)));
+                call.step(None)
+            }
             Next::Gone(attempt) => {
                 let gone = SendError {
                     kind: SendErrorKind::Reset,
@@ -120,6 +134,8 @@ enum Next {
     Warm(Arc<Node>, Duration),
     Head(Arc<Node>, EndpointId, Duration),
     Send(Arc<Node>, AttemptId, Duration, Known),
+    /// Whether a transaction is there, or mined.
+    Look(Arc<Node>, AttemptId, Duration, &'static str),
     /// An attempt whose endpoint has left before it was sent.
     Gone(AttemptId),
     Wait(Instant),
@@ -131,6 +147,10 @@ struct Call<'a> {
     inner: &'a Arc<Inner>,
     method: &'a str,
     machine: Machine,
+    /// The raw transaction that it sends.
+    submission: Option<Box<Submission>>,
+    /// The attempt that is no sending but a look at what was sent, and its method.
+    looking: Option<(AttemptId, &'static str)>,
     /// The endpoints whose places the machine speaks of.
     nodes: Arc<[Arc<Node>]>,
     deadline: Instant,
@@ -147,29 +167,64 @@ struct Call<'a> {
 
 impl<'a> Call<'a> {
     /// Plans a call and takes its first step.
-    fn begin(inner: &'a Arc<Inner>, request: Request<'a>, options: CallOptions) -> (Self, Next) {
+    fn begin(
+        inner: &'a Arc<Inner>,
+        request: Request<'a>,
+        options: CallOptions,
+        avoid: Option<&str>,
+    ) -> (Self, Next) {
         let row = request.descriptor;
         let need = if row.has_block() {
             Need::of(row, text(request.params))
         } else {
             Need::default()
         };
+        let submission = Submission::of(row, request.params);
+        let about = inner.about(row, request.params);
+        let sends = options.sends.unwrap_or(inner.sends);
         let now = inner.now();
-        let deadline = now.mono + options.deadline.unwrap_or(inner.deadline).min(FAR);
-        let timeout = options.timeout.unwrap_or(inner.timeout);
+        let mut state = inner.lock();
+        let wake = state.router.on_call(now);
+        let (timeout, deadline) = if row.is_write() {
+            let chain = state.router.chain().and_then(chains::by_id);
+            sends.times(
+                submission.as_deref(),
+                chain,
+                options.timeout,
+                options.deadline,
+            )
+        } else {
+            (
+                options.timeout.unwrap_or(inner.timeout),
+                options.deadline.unwrap_or(inner.deadline),
+            )
+        };
+        let deadline = now.mono + deadline.min(FAR);
         let mut plan = Plan::new(row, request.method, deadline, timeout);
         plan.need = need;
         plan.strategy = options.strategy;
         plan.solitary = options.solitary;
-        let mut state = inner.lock();
-        let wake = state.router.on_call(now);
+        plan.privacy = sends.privacy(row);
         plan.allowed = state.router.allowed(request.method);
+        plan.prefer = match (avoid, about) {
+            (Some(avoid), _) => Some(state.others(avoid)),
+            (None, Some(about)) => state.seen_by(about.account, now),
+            (None, None) => None,
+        };
+        if let Some(submission) = &submission {
+            let chain = state.router.chain().and_then(chains::by_id);
+            let write = submission.write(row, &sends, options.solitary, chain);
+            plan.write = Some(Box::new(write));
+            state.sent.forwarded.begin(submission.hash);
+        }
         let beside = may_run_beside(&state.router, &plan);
         plan.one_at_a_time = !beside;
         let mut call = Self {
             inner,
             method: request.method,
             machine: Machine::new(plan),
+            submission,
+            looking: None,
             nodes: Arc::clone(&state.nodes),
             deadline,
             beside,
@@ -199,10 +254,16 @@ impl<'a> Call<'a> {
         if !Arc::ptr_eq(&self.nodes, &state.nodes) {
             self.follow(&state);
         }
-        if let Some((attempt, Judged { settled, shown })) = ended {
-            self.kept.extend(shown.map(|shown| (attempt, shown)));
-            self.machine
-                .on_settled(&mut state.router, attempt, &settled, now);
+        if let Some((attempt, judged)) = ended {
+            match &self.submission {
+                Some(_) => self.on_submitted(&mut state, attempt, judged, now),
+                None => {
+                    let Judged { settled, shown } = judged;
+                    self.kept.extend(shown.map(|shown| (attempt, shown)));
+                    self.machine
+                        .on_settled(&mut state.router, attempt, &settled, now);
+                }
+            }
         }
         self.poll(state, now)
     }
@@ -236,6 +297,28 @@ impl<'a> Call<'a> {
                 };
                 Next::Send(node, attempt, timeout, known)
             }
+            Action::LookUp {
+                endpoint,
+                attempt,
+                timeout,
+            } => self.look(
+                &state,
+                endpoint,
+                attempt,
+                timeout,
+                "eth_getTransactionByHash",
+            ),
+            Action::Receipt {
+                endpoint,
+                attempt,
+                timeout,
+            } => self.look(
+                &state,
+                endpoint,
+                attempt,
+                timeout,
+                "eth_getTransactionReceipt",
+            ),
             Action::WaitUntil(at) => Next::Wait(at),
             Action::Finish(outcome) => Next::Finish(outcome),
         };
@@ -273,31 +356,37 @@ impl<'a> Call<'a> {
 
     fn finish(mut self, outcome: Outcome) -> Result<Answer, Error> {
         self.over = true;
+        self.remember();
         self.let_go();
         let shown = match outcome {
-            Outcome::Answered(attempt) | Outcome::Failed(Some(attempt)) => {
-                let mut kept = std::mem::take(&mut self.kept).into_iter();
-                kept.find(|(kept, _)| *kept == attempt)
-            }
+            Outcome::Answered(attempt)
+            | Outcome::Found(attempt)
+            | Outcome::Failed(Some(attempt)) => self.shown(attempt),
+            Outcome::Sent | Outcome::Late => self.of_submission(outcome),
             Outcome::Failed(None)
+            | Outcome::Ambiguous(_)
             | Outcome::ChainMismatch
             | Outcome::NoEndpoint
             | Outcome::BudgetExhausted { .. }
             | Outcome::DeadlineExceeded => None,
         };
-        if let Some((attempt, shown)) = shown
-            && let Some(node) = self.node(attempt)
-        {
+        if let Some((node, shown)) = shown {
             return Ok(Answer {
                 body: shown.body,
                 span: shown.span,
                 is_error: shown.is_error,
                 endpoint: Arc::clone(&node.label),
                 attempts: self.machine.attempts(),
+                transaction: self.machine.transaction(),
             });
         }
         Err(match outcome {
-            Outcome::Answered(_) | Outcome::Failed(_) => Error::AllEndpointsFailed {
+            Outcome::Ambiguous(attempt) => self.ambiguous(attempt),
+            Outcome::Answered(_)
+            | Outcome::Failed(_)
+            | Outcome::Sent
+            | Outcome::Found(_)
+            | Outcome::Late => Error::AllEndpointsFailed {
                 attempts: self.attempts(),
             },
             Outcome::DeadlineExceeded => Error::DeadlineExceeded {
@@ -310,6 +399,13 @@ impl<'a> Call<'a> {
                 wait,
             },
         })
+    }
+
+    /// What an attempt brought that can be shown, and who.
+    fn shown(&mut self, attempt: AttemptId) -> Option<(Arc<Node>, Shown)> {
+        let place = self.kept.iter().position(|(kept, _)| *kept == attempt)?;
+        let (_, shown) = self.kept.swap_remove(place);
+        Some((Arc::clone(self.node(attempt)?), shown))
     }
 
     /// Racers that lost run on to their end, hedges are cancelled.
@@ -362,6 +458,7 @@ impl Drop for Call<'_> {
     fn drop(&mut self) {
         if !self.over {
             let now = self.inner.now();
+            self.remember();
             let mut state = self.inner.lock();
             self.machine.abandon(&mut state.router, now);
             self.inner.tell(state);
@@ -436,7 +533,9 @@ fn may_run_beside(router: &Router, plan: &Plan) -> bool {
     let (settings, row) = (router.settings(), plan.method);
     let races = settings.race >= 2 && row.race == Racing::Yes;
     let hedges = settings.hedge.is_some() && row.hedge == Racing::Yes;
-    (races || hedges) && router.len() > 1 && plan.is_repeatable()
+    let reads = (races || hedges) && plan.is_repeatable();
+    let spreads = plan.write.as_ref().is_some_and(|write| write.width() > 1);
+    (reads || spreads) && router.len() > 1
 }
 
 /// The parameters as the method table reads them.

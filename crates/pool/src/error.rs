@@ -1,6 +1,6 @@
 //! Why a call has no answer.
 
-use highwater_core::{ChainId, classify::Class};
+use highwater_core::{ChainId, TxHash, classify::Class};
 use std::time::Duration;
 
 /// One entry of the aggregate error.
@@ -49,6 +49,19 @@ pub enum Error {
     /// No endpoint may serve this method.
     #[error("no endpoint for this method")]
     NoEndpoint,
+    /// A transaction may have been accepted, and nobody says so. It is neither sent nor failed
+    /// for the caller: whoever signs again with the same nonce may replace it, whoever signs with the
+    /// next one may pay twice. The hash is the thing to look for.
+    #[error("the transaction {hash} may have been accepted: no endpoint's answer tells")]
+    Ambiguous {
+        /// The hash of the transaction.
+        hash: TxHash,
+        /// The most useful error that an endpoint gave, a JSON-RPC error object; of itself it proves
+        /// nothing.
+        error: Option<String>,
+        /// Who was asked, and what came of it.
+        attempts: Vec<Attempt>,
+    },
     /// The pool was closed.
     #[error("the pool is closed")]
     Closed,

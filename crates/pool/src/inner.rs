@@ -1,7 +1,13 @@
 //! What all clones of a pool share.
 
 use crate::{
-    Error, judge::Meanings, listen::Listeners, node::Node, probe::Probing, upstream::HttpOptions,
+    Error,
+    judge::Meanings,
+    listen::Listeners,
+    node::Node,
+    probe::Probing,
+    sends::{Memory, Sends},
+    upstream::HttpOptions,
 };
 use highwater_core::{
     ChainId, EndpointId, Now,
@@ -22,6 +28,8 @@ use std::{
 pub(crate) struct State {
     pub(crate) router: Router,
     pub(crate) nodes: Arc<[Arc<Node>]>,
+    /// What was sent through the pool lately.
+    pub(crate) sent: Memory,
 }
 
 impl State {
@@ -51,6 +59,9 @@ pub(crate) struct Inner {
     ids: AtomicU64,
     pub(crate) timeout: Duration,
     pub(crate) deadline: Duration,
+    pub(crate) sends: Sends,
+    /// Some transaction was sent: only then anybody looks for its account.
+    pub(crate) has_sent: AtomicBool,
     pub(crate) meanings: Arc<Meanings>,
     pub(crate) http: HttpOptions,
     pub(crate) probing: Arc<Probing>,
@@ -62,6 +73,7 @@ pub(crate) struct Inner {
 pub(crate) struct Parts {
     pub(crate) timeout: Duration,
     pub(crate) deadline: Duration,
+    pub(crate) sends: Sends,
     pub(crate) meanings: Meanings,
     pub(crate) http: HttpOptions,
     pub(crate) probing: Probing,
@@ -77,6 +89,8 @@ impl Inner {
             ids: AtomicU64::new(1),
             timeout: parts.timeout,
             deadline: parts.deadline,
+            sends: parts.sends,
+            has_sent: AtomicBool::new(false),
             meanings: Arc::new(parts.meanings),
             http: parts.http,
             probing: Arc::new(parts.probing),

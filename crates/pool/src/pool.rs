@@ -1,10 +1,10 @@
 //! The pool.
 
 use crate::{
-    Answer, Builder, ConfigError, Decision, Endpoint, Error, Explanation, Snapshot, Totals,
+    Answer, Builder, ConfigError, Decision, Endpoint, Error, Explanation, Sends, Snapshot, Totals,
     check::check,
-    driver::drive,
     inner::Inner,
+    nonce,
     probe::{Driver, probe},
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
@@ -47,6 +47,11 @@ pub struct CallOptions {
     /// Sent once: never raced or hedged, and repeated only when it is proven that nothing was sent
     ///
     pub solitary: bool,
+    /// How a raw transaction is sent.
+    pub sends: Option<Sends>,
+    /// Who calls, by a number of the owner's own: within a minute nobody is told a pending nonce of an
+    /// account below one that was told before to the same caller.
+    pub caller: u64,
 }
 
 impl Pool {
@@ -71,7 +76,11 @@ impl Pool {
     ///
     /// Cancellation: dropping the future abandons the call. What it was sending is given up, its
     /// connections are closed, and it teaches nothing. A request that was written may still take
-    /// effect at the endpoint.
+    /// effect at the endpoint; a transaction that is sent again within ten minutes and is known by then
+    /// counts as sent.
+    ///
+    /// A raw transaction is sent as [`Sends`] says. Its end is one of four: the hash; an endpoint's own
+    /// refusal, as it came; [`Error::Ambiguous`]; another [`Error`], where nobody got it.
     ///
     /// # Errors
     /// No endpoint answered; see [`Error`].
@@ -83,7 +92,7 @@ impl Pool {
         request: Request<'_>,
         options: CallOptions,
     ) -> Result<Answer, Error> {
-        drive(&self.inner, request, options).await
+        nonce::request(&self.inner, request, options).await
     }
 
     /// Checks the chain id of every endpoint that is not checked yet, all at once, each within

@@ -23,5 +23,6 @@ mod reconnect;
 mod replace;
 mod scenario;
 mod secrets;
+mod sends;
 mod snapshot;
 mod tls;

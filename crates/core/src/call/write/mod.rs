@@ -79,12 +79,18 @@ impl Write {
             return None;
         };
         let raw = Raw::of_params(params)?;
+        Some(Self::of_raw(row, form, &raw, policy))
+    }
+
+    /// The same of a transaction that was read already.
+    #[must_use]
+    pub const fn of_raw(row: &Descriptor, form: Form, raw: &Raw, policy: Policy) -> Self {
         // A submission with conditions is judged once, at the moment it is made.
         let policy = match row.failover {
             Failover::SameBytes => policy,
             Failover::Any | Failover::Unsent | Failover::None => Policy::Once,
         };
-        Some(Self {
+        Self {
             policy,
             verify: false,
             hash: raw.hash,
@@ -92,7 +98,7 @@ impl Write {
             form,
             resent: false,
             has_known: true,
-        })
+        }
     }
 
     /// How many endpoints are asked at once when the call starts.
