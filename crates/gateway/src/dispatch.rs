@@ -107,6 +107,8 @@ async fn run<'a>(caller: &Caller<'a>, call: &'a Call<'_>) -> Outcome<'a> {
         timeout: times.attempt,
         strategy: caller.key.and_then(|key| key.strategy.clone()),
         solitary: caller.chain.never_repeat.contain(method),
+        sends: Some(caller.chain.sends(caller.key)),
+        caller: caller.key.map_or(0, |key| key.number),
     };
     let answered = if row.state_changing == Changes::Nothing {
         caller.chain.pool.request(request, options).await

@@ -57,6 +57,7 @@ pub(crate) fn endpoints(
                 account: Arc::clone(account),
                 methods: MethodList::new(methods.allow.clone(), methods.deny.clone()),
                 region_distance: distance(region, settings.region.as_deref()),
+                private: settings.private,
                 declared: declared(settings),
                 ..Profile::default()
             };

@@ -10,7 +10,7 @@
 //! multiply from layer to layer. `Retry-After` is zero-padded (`01`): legal as delay-seconds, and
 //! one widely used client that would take `1` for a millisecond then falls back to its own backoff.
 
-use highwater::{Answer, Attempt, Error, core::classify::Class, upstream::SendErrorKind};
+use highwater::{Answer, Attempt, Error, TxHash, core::classify::Class, upstream::SendErrorKind};
 use highwater_core::{
     call::usefulness,
     jsonrpc::{FaultKind, Id, RpcError, write_error, write_raw_error, write_result},
@@ -93,6 +93,8 @@ pub(crate) struct Wire<'a> {
     pub(crate) reason: Option<&'static str>,
     /// For `data.retryAfterMs`, and for `Retry-After` where the status is not 200.
     pub(crate) retry_after: Option<Duration>,
+    /// The transaction of an ambiguous end: its hash, and the error that an endpoint gave.
+    pub(crate) ambiguous: Option<(TxHash, Option<Cow<'a, str>>)>,
 }
 
 impl Refusal<'_> {
@@ -194,6 +196,7 @@ impl Refusal<'_> {
             message,
             reason,
             retry_after,
+            ambiguous: None,
         }
     }
 }
@@ -201,12 +204,19 @@ impl Refusal<'_> {
 impl Wire<'_> {
     /// Appends the answer to one call.
     pub(crate) fn write(&self, out: &mut Vec<u8>, id: Id<'_>) {
-        let data = self.reason.map(|reason| match self.retry_after {
-            None => format!(r#"{{"source":"gateway","reason":"{reason}"}}"#),
-            Some(wait) => format!(
-                r#"{{"source":"gateway","reason":"{reason}","retryAfterMs":{}}}"#,
-                wait.as_millis()
-            ),
+        let data = self.reason.map(|reason| {
+            let mut data = format!(r#"{{"source":"gateway","reason":"{reason}""#);
+            if let Some(wait) = self.retry_after {
+                data.push_str(&format!(r#","retryAfterMs":{}"#, wait.as_millis()));
+            }
+            if let Some((hash, error)) = &self.ambiguous {
+                data.push_str(&format!(r#","hash":"{hash}""#));
+                if let Some(error) = error {
+                    data.push_str(&format!(r#","error":{error}"#));
+                }
+            }
+            data.push('}');
+            data
         });
         let error = RpcError {
             code: self.code,
@@ -233,9 +243,10 @@ pub(crate) fn write_answer(out: &mut Vec<u8>, id: Id<'_>, answer: &Answer) {
     }
 }
 
-fn upstream(error: &Error) -> Wire<'static> {
+fn upstream(error: &Error) -> Wire<'_> {
     let mut retry_after = None;
-    let (code, message, reason): (_, Cow<'static, str>, _) = match error {
+    let mut ambiguous = None;
+    let (code, message, reason): (_, Cow<'_, str>, _) = match error {
         // As a node says it that does not have the block.
         Error::AllEndpointsFailed { attempts } | Error::DeadlineExceeded { attempts }
             if is_above_every_head(attempts) =>
@@ -269,6 +280,17 @@ fn upstream(error: &Error) -> Wire<'static> {
             let text = "the budgets of all upstreams are spent";
             (-32011, text.into(), Some("budget"))
         }
+        Error::Ambiguous { hash, error, .. } => {
+            let said = error.as_deref().and_then(|error| Said::read(error));
+            ambiguous = Some((*hash, error.as_deref().map(Cow::Borrowed)));
+            let (code, message) = match said {
+                // The endpoint's own code and words, so that whoever looks for them finds them; by
+                // themselves they prove nothing here.
+                Some(Said { code, message }) => (code, format!("{UNKNOWN}: {message}").into()),
+                None => (-32011, UNKNOWN.into()),
+            };
+            (code, message, Some("ambiguous"))
+        }
         Error::Closed => (-32011, "the pool is closed".into(), Some("closed")),
     };
     Wire {
@@ -277,6 +299,24 @@ fn upstream(error: &Error) -> Wire<'static> {
         message,
         reason,
         retry_after,
+        ambiguous,
+    }
+}
+
+/// What is said of a transaction of which nobody knows whether it was accepted (R-35).
+const UNKNOWN: &str = "the transaction may have been accepted";
+
+/// The code and the words of an endpoint's error.
+#[derive(serde::Deserialize)]
+struct Said<'a> {
+    code: i32,
+    #[serde(borrow)]
+    message: Cow<'a, str>,
+}
+
+impl<'a> Said<'a> {
+    fn read(error: &'a str) -> Option<Self> {
+        serde_json::from_str(error).ok()
     }
 }
 

@@ -1,15 +1,15 @@
 //! Everything that all workers share, built once from the checked settings.
 
 use crate::{
-    auth::Auth,
-    config::{ChainSettings, ServerSettings, Settings},
+    auth::{Auth, Key},
+    config::{ChainSettings, ServerSettings, Settings, WritePolicy},
     load::Gauge,
     local::Local,
     policy::{Names, Policy},
     server::{cors::OriginRule, host::HostRule, route::Routes},
     shutdown::Shutdown,
 };
-use highwater::Pool;
+use highwater::{Pool, SendPolicy, Sends};
 use highwater_core::{jsonrpc::Limits, router::Identity};
 use std::{net::IpAddr, time::Duration};
 
@@ -43,8 +43,9 @@ pub(crate) struct Chain {
     pub(crate) local: Local,
     /// Whole-call deadline of a read.
     pub(crate) deadline: Duration,
-    /// Longest attempt of a submission; `None`: as the chain table says.
-    pub(crate) write_timeout: Option<Duration>,
+    /// How raw transactions are sent, and how many get one under `broadcast`.
+    pub(crate) sends: Sends,
+    broadcast_to: u8,
     /// Methods that are never repeated, beyond those that never are.
     pub(crate) never_repeat: Names,
     verified: bool,
@@ -54,12 +55,30 @@ impl Chain {
     pub(crate) fn new(settings: &ChainSettings, server: &ServerSettings, pool: Pool) -> Self {
         Self {
             deadline: settings.deadline.unwrap_or(server.deadline),
-            write_timeout: settings.write_timeout,
+            sends: Sends {
+                policy: policy(settings.writes, settings.broadcast_to),
+                verify: settings.verify_writes,
+                private: settings.private_writes,
+                timeout: settings.write_timeout,
+            },
+            broadcast_to: settings.broadcast_to,
             never_repeat: Names::new(&settings.never_repeat),
             name: settings.name.as_str().into(),
             pool,
             local: Local::new(&settings.name),
             verified: settings.engine.verify_chain_id,
+        }
+    }
+
+    /// How raw transactions of a key are sent.
+    pub(crate) fn sends(&self, key: Option<&Key>) -> Sends {
+        let own = key.and_then(|key| key.writes);
+        Sends {
+            policy: own.map_or(self.sends.policy, |own| policy(own, self.broadcast_to)),
+            private: key
+                .and_then(|key| key.private_writes)
+                .unwrap_or(self.sends.private),
+            ..self.sends
         }
     }
 
@@ -75,6 +94,14 @@ impl Chain {
                 Identity::Unchecked => !self.verified,
                 Identity::Quarantined { .. } => false,
             })
+    }
+}
+
+const fn policy(writes: WritePolicy, broadcast_to: u8) -> SendPolicy {
+    match writes {
+        WritePolicy::Once => SendPolicy::Once,
+        WritePolicy::Failover => SendPolicy::Failover,
+        WritePolicy::Broadcast => SendPolicy::Broadcast(broadcast_to),
     }
 }
 

@@ -2,22 +2,17 @@
 //!
 //! A read has the deadline of its chain. A submission has the chain's write timeout for its one
 //! attempt and 2 s more in all: a node may hold it until it is in a block. The form that waits for
-//! the receipt by itself has the wait that its caller states, and 2 s more. A caller that asks for
+//! the receipt by itself has the wait that its caller states, or 30 s, and 2 s more. A caller that asks for
 //! less with `X-Request-Timeout` gets less.
 
 use crate::state::Chain;
 use highwater_core::{
+    call::write::Form,
     chains,
     jsonrpc::Params,
     method::{Descriptor, Lane},
 };
-use serde_json::value::RawValue;
 use std::time::Duration;
-
-/// What a submission may take beyond its attempt, or an attempt beyond the wait that it states.
-const MORE: Duration = Duration::from_secs(2);
-/// Longest wait that a caller of the waiting form may state; nodes allow no more.
-const LONGEST_WAIT: u64 = 60_000;
 
 /// The limits of one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,9 +32,11 @@ impl Times {
     ) -> Self {
         let own = match row.lane {
             Lane::Write => {
-                let attempt = stated(row, params).unwrap_or_else(|| write_timeout(chain));
+                let plain = write_timeout(chain);
+                let form = Form::of(row, params);
+                let attempt = form.map_or(plain, |form| form.timeout(plain));
                 Self {
-                    deadline: attempt.saturating_add(MORE),
+                    deadline: chains::write_deadline(attempt),
                     attempt: Some(attempt),
                 }
             }
@@ -58,30 +55,15 @@ impl Times {
 }
 
 fn write_timeout(chain: &Chain) -> Duration {
-    chain.write_timeout.unwrap_or_else(|| {
+    chain.sends.timeout.unwrap_or_else(|| {
         let known = chain.pool.chain_id().and_then(chains::by_id);
         chains::write_timeout(known)
     })
 }
 
-/// The attempt of a call that states how long it waits, in milliseconds as EIP-7966 has it.
-fn stated(row: &Descriptor, params: Params<'_>) -> Option<Duration> {
-    let Params::Array(raw) = params else {
-        return None;
-    };
-    if row.name != "eth_sendRawTransactionSync" {
-        return None;
-    }
-    let values: Vec<&RawValue> = serde_json::from_str(raw).ok()?;
-    let text = values.get(1)?.get();
-    let hex = || u64::from_str_radix(text.trim_matches('"').strip_prefix("0x")?, 16).ok();
-    let millis = text.parse().ok().or_else(hex)?;
-    Some(Duration::from_millis(LONGEST_WAIT.min(millis)).saturating_add(MORE))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Times, stated};
+    use super::Times;
     use crate::{
         config::{ChainSettings, Overrides, Settings},
         startup,
@@ -139,25 +121,10 @@ mod tests {
     // R-30
     #[test]
     fn the_form_that_waits_takes_its_own_wait_and_two_seconds_more() {
-        let row = lookup("eth_sendRawTransactionSync");
-        let wait = |params| stated(row, Params::Array(params)).map(|wait| wait.as_millis());
-        assert_eq!(wait(r#"["0x02", 5000]"#), Some(7_000));
-        assert_eq!(wait(r#"["0x02", "0x1388"]"#), Some(7_000));
-        assert_eq!(wait(r#"["0x02", 9000000000]"#), Some(62_000));
-        for params in [
-            r#"["0x02"]"#,
-            r#"["0x02", null]"#,
-            r#"["0x02", -1]"#,
-            "[1, \"x\"]",
-        ] {
-            assert_eq!(wait(params), None, "{params}");
-        }
-        let send = lookup("eth_sendRawTransaction");
-        assert_eq!(stated(send, Params::Array(r#"["0x02", 5000]"#)), None);
         let chain = chain("ethereum", |_| {});
         let waiting = "eth_sendRawTransactionSync";
         let params = r#"["0x02", 5000]"#;
         assert_eq!(times(&chain, waiting, params, None), (9_000, Some(7_000)));
-        assert_eq!(times(&chain, waiting, "[]", None), (12_000, Some(10_000)));
+        assert_eq!(times(&chain, waiting, r#"["0x02"]"#, None), (34_000, Some(32_000)));
     }
 }

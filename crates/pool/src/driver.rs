@@ -149,8 +149,6 @@ struct Call<'a> {
     machine: Machine,
     /// The raw transaction that it sends.
     submission: Option<Box<Submission>>,
-    /// The attempt that is no sending but a look at what was sent, and its method.
-    looking: Option<(AttemptId, &'static str)>,
     /// The endpoints whose places the machine speaks of.
     nodes: Arc<[Arc<Node>]>,
     deadline: Instant,
@@ -224,7 +222,6 @@ impl<'a> Call<'a> {
             method: request.method,
             machine: Machine::new(plan),
             submission,
-            looking: None,
             nodes: Arc::clone(&state.nodes),
             deadline,
             beside,

@@ -20,22 +20,26 @@ use highwater_core::{
 };
 use std::sync::{Arc, atomic::Ordering};
 
-/// Makes one call, and learns from its answer what it says of accounts.
+/// Whether the answers to a method say something of accounts.
+pub(crate) fn is_about_accounts(row: &Descriptor) -> bool {
+    matches!(
+        row.name,
+        "eth_getTransactionCount" | "eth_getTransactionReceipt"
+    )
+}
+
+/// Makes one such call, and learns from its answer.
 pub(crate) async fn request(
     inner: &Arc<Inner>,
     request: Request<'_>,
     options: CallOptions,
 ) -> Result<Answer, Error> {
-    match request.descriptor.name {
-        // Boxed: every other call's future would be larger by it.
-        "eth_getTransactionCount" => Box::pin(count(inner, request, options)).await,
-        "eth_getTransactionReceipt" => {
-            let answer = drive(inner, request, options, None).await?;
-            inner.on_receipt(request.params, &answer);
-            Ok(answer)
-        }
-        _ => drive(inner, request, options, None).await,
+    if request.descriptor.name == "eth_getTransactionCount" {
+        return count(inner, request, options).await;
     }
+    let answer = drive(inner, request, options, None).await?;
+    inner.on_receipt(request.params, &answer);
+    Ok(answer)
 }
 
 async fn count(
@@ -83,9 +87,8 @@ async fn count(
                 deadline: Some(left),
                 ..options
             };
-            drive(inner, request, options, Some(answer.endpoint()))
-                .await
-                .ok()
+            let again = drive(inner, request, options, Some(answer.endpoint()));
+            Box::pin(again).await.ok()
         }
         Some(_) | None => None,
     };

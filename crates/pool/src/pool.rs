@@ -3,6 +3,7 @@
 use crate::{
     Answer, Builder, ConfigError, Decision, Endpoint, Error, Explanation, Sends, Snapshot, Totals,
     check::check,
+    driver::drive,
     inner::Inner,
     nonce,
     probe::{Driver, probe},
@@ -92,7 +93,11 @@ impl Pool {
         request: Request<'_>,
         options: CallOptions,
     ) -> Result<Answer, Error> {
-        nonce::request(&self.inner, request, options).await
+        if nonce::is_about_accounts(request.descriptor) {
+            // Boxed: every other call's future would be larger by it.
+            return Box::pin(nonce::request(&self.inner, request, options)).await;
+        }
+        drive(&self.inner, request, options, None).await
     }
 
     /// Checks the chain id of every endpoint that is not checked yet, all at once, each within

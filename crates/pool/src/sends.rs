@@ -4,7 +4,7 @@
 use crate::{Error, judge::Shown, sender};
 use bytes::Bytes;
 use highwater_core::{
-    Address, TxHash,
+    Address, AttemptId, TxHash,
     call::{
         Privacy,
         write::{Form, Forwarded, Policy, Write},
@@ -87,6 +87,8 @@ pub(crate) struct Submission {
     pub(crate) hash: TxHash,
     pub(crate) form: Form,
     raw: Raw,
+    /// The attempt that is no sending but a look at what was sent, and its method.
+    pub(crate) looking: Option<(AttemptId, &'static str)>,
 }
 
 impl Submission {
@@ -101,6 +103,7 @@ impl Submission {
             hash: raw.hash,
             form,
             raw,
+            looking: None,
         }))
     }
 

@@ -50,7 +50,7 @@ const LATER: &[(&str, &[&str])] = &[
             "genesis",
         ],
     ),
-    ("Endpoint", &["private", "price", "headers"]),
+    ("Endpoint", &["price", "headers"]),
     (
         "Key",
         &[

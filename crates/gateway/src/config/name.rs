@@ -294,10 +294,9 @@ fn parse_log_format(text: &str) -> Result<LogFormat, String> {
 fn parse_write_policy(text: &str) -> Result<WritePolicy, String> {
     match text {
         "once" => Ok(WritePolicy::Once),
-        "failover" | "broadcast" => {
-            Err("this write policy is not available in this version yet: use `once`".to_owned())
-        }
-        _ => Err("expected `once`".to_owned()),
+        "failover" => Ok(WritePolicy::Failover),
+        "broadcast" => Ok(WritePolicy::Broadcast),
+        _ => Err("expected `once`, `failover` or `broadcast`".to_owned()),
     }
 }
 
@@ -403,7 +402,8 @@ option_text! {
     LogLevel, LogLevel::parse, "a level", { "type": "string", "format": "log filter" };
     LogFormat, parse_log_format, "`auto`, `text` or `json`",
         { "type": "string", "enum": ["auto", "text", "json"] };
-    WritePolicy, parse_write_policy, "`once`", { "type": "string", "enum": ["once"] };
+    WritePolicy, parse_write_policy, "`once`, `failover` or `broadcast`",
+        { "type": "string", "enum": ["once", "failover", "broadcast"] };
     KeyHash, KeyHash::parse, "the hash of a key", { "type": "string", "format": "sha256:hex" };
     Secret, parse_secret, "a value", { "type": "string", "format": "secret" };
 }

@@ -127,8 +127,14 @@ pub struct ChainSettings {
     /// Longest time for one attempt to send a transaction; `None`: as the chain's row of the table
     /// says.
     pub write_timeout: Option<Duration>,
-    /// What may happen to a raw transaction whose fate is open.
+    /// To whom a raw transaction is sent. Default `once`.
     pub writes: WritePolicy,
+    /// How many endpoints get one at once under `broadcast`. Default 3.
+    pub broadcast_to: u8,
+    /// Whether one whose fate is open is looked up; `None`: as the policy usually does.
+    pub verify_writes: Option<bool>,
+    /// Whether they go to private endpoints alone. Default false.
+    pub private_writes: bool,
     /// Names and prefixes, in lower case, of further methods that are never repeated.
     pub never_repeat: Vec<String>,
     /// Largest answer of an endpoint, inflated. Default 32 MiB.
@@ -137,11 +143,15 @@ pub struct ChainSettings {
     pub engine: engine::Settings,
 }
 
-/// R-35; the part that exists.
+/// To whom a raw transaction is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WritePolicy {
     /// At most one endpoint whose acceptance is not disproven.
     Once,
+    /// The same bytes to one after another, until one accepts or refuses.
+    Failover,
+    /// The same bytes to several at once; the first success counts.
+    Broadcast,
 }
 
 /// `[[chains.NAME.endpoints]]`.
@@ -169,6 +179,8 @@ pub struct EndpointSettings {
     pub region: Option<String>,
     /// Whether it keeps the state of all blocks. Default false.
     pub archive: bool,
+    /// Whether it keeps from the public what it is sent. Default false.
+    pub private: bool,
     /// Most blocks of one `eth_getLogs`; `None`: learned.
     pub max_log_range: Option<u64>,
 }
@@ -189,6 +201,7 @@ impl EndpointSettings {
             group: None,
             region: None,
             archive: false,
+            private: false,
             max_log_range: None,
         }
     }
@@ -209,6 +222,10 @@ pub struct KeySettings {
     pub chains: Vec<String>,
     /// Who serves its calls; `None`: as the chain says.
     pub strategy: Option<Strategy>,
+    /// To whom its raw transactions are sent; `None`: as the chain says.
+    pub writes: Option<WritePolicy>,
+    /// Whether they go to private endpoints alone; `None`: as the chain says.
+    pub private_writes: Option<bool>,
 }
 
 /// `[log]`.

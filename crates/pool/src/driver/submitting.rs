@@ -23,7 +23,9 @@ impl Call<'_> {
         timeout: Duration,
         method: &'static str,
     ) -> Next {
-        self.looking = Some((attempt, method));
+        if let Some(submission) = &mut self.submission {
+            submission.looking = Some((attempt, method));
+        }
         if endpoint == EndpointId::GONE {
             return Next::Gone(attempt);
         }
@@ -48,15 +50,18 @@ impl Call<'_> {
         judged: Judged,
         now: Now,
     ) {
-        let Some(submission) = &self.submission else {
+        let Some(submission) = &mut self.submission else {
             return;
         };
         let (hash, form) = (submission.hash, submission.form);
+        let looking = submission
+            .looking
+            .take_if(|(looking, _)| *looking == attempt);
         let Judged { settled, shown } = judged;
         let text = shown.as_ref().filter(|shown| !shown.is_error);
         let text = text.and_then(|shown| shown.body.get(shown.span.clone()));
         let text = text.and_then(|bytes| std::str::from_utf8(bytes).ok());
-        if let Some((_, method)) = self.looking.take_if(|(looking, _)| *looking == attempt) {
+        if let Some((_, method)) = looking {
             let ours = text.is_some_and(|text| match method {
                 "eth_getTransactionReceipt" => is_receipt(text, hash),
                 _ => matches(text, hash),

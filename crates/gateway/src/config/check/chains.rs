@@ -3,7 +3,9 @@
 use super::{
     Bounds,
     accounts::{self, Claim, Common},
-    endpoints, engine, patterns,
+    endpoints, engine,
+    overlay::Overlay,
+    patterns,
 };
 use crate::config::{
     field::{Field, Named},
@@ -96,6 +98,9 @@ pub(in crate::config) fn chain_defaults(id: Option<ChainId>) -> ChainSettings {
         deadline: None,
         write_timeout: None,
         writes: WritePolicy::Once,
+        broadcast_to: 3,
+        verify_writes: None,
+        private_writes: false,
         never_repeat: Vec::new(),
         engine: engine::defaults(id.and_then(by_id)),
         max_reply: unit::parse_size(default::MAX_REPLY)
@@ -150,6 +155,18 @@ fn chain(
         given.then(|| range.period(name, field, default::TIMEOUT))
     };
     let common = Common::check(&section, &raw, pass);
+    let mut broadcast_to = 3;
+    let mut at = Overlay::new(pass, section.clone());
+    at.count("broadcast_to", &raw.broadcast_to, &mut broadcast_to, 2..=16);
+    if let Some((true, span)) = raw.private_writes.get().map(|(on, span)| (*on, span))
+        && !endpoints.iter().any(|endpoint| endpoint.private)
+    {
+        let message = format!(
+            "`{section}.private_writes`: no endpoint of this chain is `private`: no transaction \
+             could be sent"
+        );
+        pass.note(span, message);
+    }
     let chain = ChainSettings {
         aliases,
         id,
@@ -159,6 +176,9 @@ fn chain(
         never_repeat: patterns(&raw.never_repeat),
         engine: engine::check(&section, &raw, id.and_then(by_id), pass),
         writes: raw.writes.value().unwrap_or(WritePolicy::Once),
+        broadcast_to,
+        verify_writes: raw.verify_writes.value(),
+        private_writes: raw.private_writes.value().unwrap_or(false),
         max_reply: range.size("max_reply", &raw.max_reply, default::MAX_REPLY),
         endpoints,
         name: heading

@@ -122,6 +122,7 @@ impl Place<'_> {
         let mut range = 0;
         at.count("max_log_range", &raw.max_log_range, &mut range, 1..=BLOCKS);
         Overlay::flag(&raw.archive, &mut endpoint.archive);
+        Overlay::flag(&raw.private, &mut endpoint.private);
         if let Some((url, span)) = raw.ws_url.get() {
             match socket_url(url.0.expose()) {
                 Ok(()) => endpoint.ws_url = Some(url.0.clone()),

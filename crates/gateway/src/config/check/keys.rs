@@ -72,6 +72,21 @@ fn settings(
             }
         }
     }
+    let private = |chain: &&ChainSettings| {
+        let mut endpoints = chain.endpoints.iter();
+        let reached = allowed.is_empty() || allowed.contains(&chain.name);
+        reached && !endpoints.any(|endpoint| endpoint.private)
+    };
+    if let Some((true, span)) = key.private_writes.get().map(|(on, span)| (*on, span))
+        && let Some(chain) = chains.iter().find(private)
+    {
+        let message = format!(
+            "`keys[{index}].private_writes`: no endpoint of `chains.{}` is `private`: no \
+             transaction of the key could be sent there",
+            chain.name
+        );
+        pass.note(span, message);
+    }
     let strategy = strategy_of_key(&format!("keys[{index}]"), &key, pass);
     KeySettings {
         name: key.name.value().map(|name| name.0).unwrap_or_default(),
@@ -84,5 +99,7 @@ fn settings(
             .collect(),
         chains: allowed,
         strategy,
+        writes: key.writes.get().map(|(policy, _)| *policy),
+        private_writes: key.private_writes.get().map(|(on, _)| *on),
     }
 }

@@ -176,9 +176,17 @@ pub(super) struct Chain {
     pub(super) deadline: Field<Period>,
     /// Longest time for one attempt to send a transaction, up to 1 h; by default 10 s, 30 s on Nitro chains.
     pub(super) write_timeout: Field<Period>,
-    /// What may happen to a raw transaction whose fate is open: `once` never sends it again.
+    /// To whom a raw transaction is sent: see `docs/sends.md`.
     #[schemars(extend("default" = "once"))]
     pub(super) writes: Field<WritePolicy>,
+    /// Under `broadcast`: to how many endpoints at once, 2 to 16.
+    #[schemars(extend("default" = 3, "minimum" = 2, "maximum" = 16))]
+    pub(super) broadcast_to: Field<Count>,
+    /// Whether a raw transaction whose fate is open is looked up by its hash; by default under `failover` and on chains whose nodes do not say "already known", where it cannot be turned off.
+    pub(super) verify_writes: Field<bool>,
+    /// Whether raw transactions go to private endpoints alone.
+    #[schemars(extend("default" = false))]
+    pub(super) private_writes: Field<bool>,
     /// Whether endpoints are asked for their chain id before their first call.
     #[schemars(extend("default" = true))]
     pub(super) verify_chain_id: Field<bool>,
@@ -273,6 +281,9 @@ pub(super) struct Endpoint {
     /// Whether it keeps the state of all blocks.
     #[schemars(extend("default" = false))]
     pub(super) archive: Field<bool>,
+    /// Whether it keeps from the public what it is sent: it gets the methods of builders, and raw transactions that are to stay private.
+    #[schemars(extend("default" = false))]
+    pub(super) private: Field<bool>,
     /// Most blocks that it takes in one `eth_getLogs`, at least 1; by default that is learned.
     #[schemars(extend("minimum" = 1))]
     pub(super) max_log_range: Field<Count>,
@@ -299,6 +310,10 @@ pub(super) struct Key {
     pub(super) strategy: Field<StrategyName>,
     /// The weights of `weighted-sum` for the calls of the key, which they turn on.
     pub(super) weights: Field<engine::Weights>,
+    /// To whom the raw transactions of the key are sent; by default as the chain says.
+    pub(super) writes: Field<WritePolicy>,
+    /// Whether the raw transactions of the key go to private endpoints alone; by default as the chain says.
+    pub(super) private_writes: Field<bool>,
 }
 
 /// What one kind of error means, for a provider whose texts are not known.
