@@ -6,7 +6,7 @@
 //!
 //! The whole answer is bounded by `max_batch_response` (hardening B13). The first answer that does
 //! not fit, and every later one, is replaced by -32003, and no further element is started once the
-//! finished ones have used the bound up. So the memory of a batch is the bound plus at most
+//! finished ones have used the bound up; only what became of a transaction is told in any case. So the memory of a batch is the bound plus at most
 //! [`PARALLEL`] answers.
 
 use crate::{
@@ -14,6 +14,7 @@ use crate::{
     respond::{Refusal, Wire, write_answer},
 };
 use futures_util::stream::{FuturesOrdered, StreamExt};
+use highwater::Error;
 use highwater_core::jsonrpc::{Call, ERROR_FRAME, Fault, Id, RESULT_FRAME, write_result};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -119,6 +120,16 @@ fn size(outcome: &Outcome<'_>) -> usize {
     }
 }
 
+/// Whether it says what became of a transaction. There is room for that always: "response too large"
+/// would pass for a failure of what was sent.
+fn tells_of_a_send(outcome: &Outcome<'_>) -> bool {
+    match outcome {
+        Outcome::Answer(answer) => answer.transaction().is_some(),
+        Outcome::Refused(Refusal::Upstream(error)) => matches!(**error, Error::Ambiguous { .. }),
+        Outcome::Local(_) | Outcome::Refused(_) => false,
+    }
+}
+
 /// The array as it grows.
 struct Answers {
     out: Vec<u8>,
@@ -138,6 +149,11 @@ impl Answers {
     fn push(&mut self, id: Id<'_>, outcome: &Outcome<'_>) {
         self.open();
         let before = self.out.len();
+        if tells_of_a_send(outcome) {
+            write(&mut self.out, id, outcome);
+            self.full |= self.out.len() >= self.cap;
+            return;
+        }
         if !self.full {
             // The closing bracket counts too.
             if before + size(outcome) < self.cap {

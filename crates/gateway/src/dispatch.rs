@@ -12,10 +12,11 @@ use crate::{
     times::Times,
 };
 use futures_util::FutureExt;
-use highwater::{Answer, CallOptions, Request};
+use highwater::{Answer, CallOptions, Error, Request};
 use highwater_core::{
+    call::write::{Policy, Write},
     jsonrpc::{Call, Params},
-    method::{Changes, Lane, RowKind, lookup, lookup_folded},
+    method::{Changes, Descriptor, Lane, RowKind, lookup, lookup_folded},
 };
 use std::{borrow::Cow, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -115,12 +116,24 @@ async fn run<'a>(caller: &Caller<'a>, call: &'a Call<'_>) -> Outcome<'a> {
     } else {
         match submission(caller, request, options).await {
             Some(answered) => answered,
-            None => return Outcome::Refused(Refusal::Internal),
+            None => return Outcome::Refused(broken_off(row, call.params)),
         }
     };
     match answered {
         Ok(answer) => Outcome::Answer(answer),
         Err(error) => Outcome::Refused(Refusal::Upstream(Cow::Owned(error))),
+    }
+}
+
+/// The end of a submission whose task broke off: nobody knows what became of a transaction (R-35).
+fn broken_off(row: &'static Descriptor, params: Params<'_>) -> Refusal<'static> {
+    match Write::new(row, params, Policy::Once) {
+        Some(write) => Refusal::Upstream(Cow::Owned(Error::Ambiguous {
+            hash: write.hash,
+            error: None,
+            attempts: Vec::new(),
+        })),
+        None => Refusal::Internal,
     }
 }
 
@@ -131,8 +144,9 @@ fn is_plain(method: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Outcome, contained, is_plain};
+    use super::{Outcome, broken_off, contained, is_plain};
     use crate::respond::Refusal;
+    use highwater_core::{jsonrpc::Params, method::lookup};
 
     // hardening H6
     #[tokio::test]
@@ -145,6 +159,18 @@ mod tests {
         assert!(matches!(outcome, Outcome::Refused(Refusal::Internal)));
         let fine = contained(async { Outcome::Local("true") }).await;
         assert!(matches!(fine, Outcome::Local("true")));
+    }
+
+    // R-35
+    #[test]
+    fn a_submission_that_broke_off_is_no_plain_failure() {
+        let end = |method: &str| {
+            let refusal = broken_off(lookup(method), Params::Array(r#"["0x05c0"]"#));
+            let wire = refusal.wire();
+            (wire.reason, wire.ambiguous.is_some())
+        };
+        assert_eq!(end("eth_sendRawTransaction"), (Some("ambiguous"), true));
+        assert_eq!(end("eth_newFilter"), (Some("internal"), false));
     }
 
     // hardening B7, N3

@@ -125,6 +125,9 @@ mod tests {
         let waiting = "eth_sendRawTransactionSync";
         let params = r#"["0x02", 5000]"#;
         assert_eq!(times(&chain, waiting, params, None), (9_000, Some(7_000)));
-        assert_eq!(times(&chain, waiting, r#"["0x02"]"#, None), (34_000, Some(32_000)));
+        assert_eq!(
+            times(&chain, waiting, r#"["0x02"]"#, None),
+            (34_000, Some(32_000))
+        );
     }
 }

@@ -3,10 +3,36 @@
 use super::{KeyFault, Refusal, upstream};
 use highwater::{Attempt, Error, core::classify::Class};
 use highwater_core::{
-    ChainId,
+    ChainId, TxHash,
     jsonrpc::{FaultKind, Id},
 };
 use std::{borrow::Cow, time::Duration};
+
+// R-35
+#[test]
+fn an_ambiguous_end_has_the_hash_and_the_words_of_the_endpoint() {
+    let wire = |error: Option<&str>| {
+        let refusal = Refusal::Upstream(Cow::Owned(Error::Ambiguous {
+            hash: TxHash([0xab; 32]),
+            error: error.map(str::to_owned),
+            attempts: vec![],
+        }));
+        let mut out = Vec::new();
+        refusal.wire().write(&mut out, Id::NULL);
+        String::from_utf8(out).unwrap()
+    };
+    let hash = TxHash([0xab; 32]);
+    let none = wire(None);
+    let expected = format!(
+        r#"{{"jsonrpc":"2.0","id":null,"error":{{"code":-32011,"message":"the transaction may have been accepted","data":{{"source":"gateway","reason":"ambiguous","hash":"{hash}"}}}}}}"#
+    );
+    assert_eq!(none, expected);
+    let own = r#"{"code":-32000,"message":"nonce \"too\" low","data":"0x"}"#;
+    let expected = format!(
+        r#"{{"jsonrpc":"2.0","id":null,"error":{{"code":-32000,"message":"the transaction may have been accepted: nonce \"too\" low","data":{{"source":"gateway","reason":"ambiguous","hash":"{hash}","error":{own}}}}}}}"#
+    );
+    assert_eq!(wire(Some(own)), expected);
+}
 
 fn all_failed(classes: &[Class]) -> Error {
     let attempts = classes

@@ -21,4 +21,5 @@ mod origins;
 mod paths;
 mod phases;
 mod routing;
+mod sends;
 mod starts;

@@ -103,6 +103,9 @@ pub(crate) fn settings(chains: &[(&str, Option<u64>, &[String])]) -> Settings {
         deadline: None,
         write_timeout: None,
         writes: WritePolicy::Once,
+        broadcast_to: 3,
+        verify_writes: None,
+        private_writes: false,
         never_repeat: vec![],
         max_reply: 32 * 1024 * 1024,
         // Probes are requests that no test counts on.
@@ -157,6 +160,8 @@ pub(crate) fn key(name: &str, text: &str) -> KeySettings {
         origins: vec![],
         chains: vec![],
         strategy: None,
+        writes: None,
+        private_writes: None,
     }
 }
 

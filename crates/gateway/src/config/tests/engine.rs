@@ -376,6 +376,10 @@ fn the_file_above_leaves_no_option_of_the_engine_out() {
         "id",
         "max_reply",
         "writes",
+        "broadcast_to",
+        "verify_writes",
+        "private_writes",
+        "private",
         "endpoints",
     ];
     let of_engine = |section: &str| section.starts_with("chains.NAME");
