@@ -59,7 +59,6 @@ pub(crate) fn endpoints(
                 region_distance: distance(region, settings.region.as_deref()),
                 private: settings.private,
                 declared: declared(settings),
-                ..Profile::default()
             };
             Endpoint::url(settings.url.clone())
                 .label(settings.label.clone())

@@ -281,7 +281,7 @@ fn upstream(error: &Error) -> Wire<'_> {
             (-32011, text.into(), Some("budget"))
         }
         Error::Ambiguous { hash, error, .. } => {
-            let said = error.as_deref().and_then(|error| Said::read(error));
+            let said = error.as_deref().and_then(Said::read);
             ambiguous = Some((*hash, error.as_deref().map(Cow::Borrowed)));
             let (code, message) = match said {
                 // The endpoint's own code and words, so that whoever looks for them finds them; by

@@ -141,11 +141,11 @@ struct Absent {
 impl Machine {
     /// A call that has done nothing yet.
     #[must_use]
-    pub fn new(mut plan: Plan) -> Self {
-        let write = plan.write.take();
+    pub fn new(plan: Plan) -> Self {
+        let write = plan.write.as_deref().copied();
         Self {
             plan,
-            sending: write.map(|write| Box::new(Sending::new(*write))),
+            sending: write.map(|write| Box::new(Sending::new(write))),
             state: State::Pick(Reason::First),
             attempts: 0,
             asked: SmallVec::new(),

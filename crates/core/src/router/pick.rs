@@ -215,9 +215,13 @@ impl Router {
         }
         let first = query.purpose == Purpose::First && !resort;
         if first {
-            // The trial goes to whoever comes first, else a bad score would put it off for ever.
-            if let Some(trial) = ready.iter().find(|e| e.is_trial()) {
-                return self.ask(trial, resort, warm, now);
+            if query.plan.is_repeatable() {
+                // The trial goes to whoever comes first, else a bad score would put it off for ever.
+                if let Some(trial) = ready.iter().find(|e| e.is_trial()) {
+                    return self.ask(trial, resort, warm, now);
+                }
+            } else {
+                prefer(&mut ready, Eligible::is_closed);
             }
             self.ramp(&mut ready);
         } else {

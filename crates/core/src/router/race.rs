@@ -85,16 +85,20 @@ impl Router {
         let unchecked = unchecked
             .filter(|endpoint| self.is_worth_a_check(*endpoint, now))
             .collect();
-        ready.retain(|e| e.verified && e.is_closed());
+        ready.retain(|e| e.verified);
+        // Whoever came back from an ejection gets it too, beyond the width: others have it anyway.
+        let trial = ready.iter().find(|e| e.is_trial()).map(|e| e.endpoint);
+        ready.retain(|e| e.is_closed());
         let settings = Arc::clone(&self.settings);
         let strategy = strategy(query.plan, &settings);
         let candidates = self.candidates(&ready, query.plan, strategy, now);
         let mut order = SmallVec::new();
         self.selector
             .order(strategy, &candidates, &mut self.rng, &mut order, width);
+        let trial = trial.filter(|_| !order.is_empty());
         let chosen = order.iter().filter_map(|&i| ready.get(i));
         Field {
-            racers: chosen.map(|e| e.endpoint).collect(),
+            racers: chosen.map(|e| e.endpoint).chain(trial).collect(),
             unchecked,
             tier,
         }

@@ -128,8 +128,9 @@ impl Router {
         let at = now.mono;
         let state = match known.circuit.stand(plan.method.lane, plan.key, at) {
             Stand::Closed { share } => State::Closed { share },
-            // Only a call that may be repeated is the trial.
-            Stand::HalfOpen if plan.is_repeatable() => State::Trial,
+            // Only a call that may be repeated is the trial. Among submissions there is none, so
+            // one of them is, where nobody in good standing can take it: else the lane never closes.
+            Stand::HalfOpen if plan.is_repeatable() || plan.method.is_write() => State::Trial,
             Stand::HalfOpen | Stand::Trial => State::Ejected { until: None },
             Stand::Open { until, .. } => State::Ejected { until: Some(until) },
             Stand::MethodOff { .. } => return Err(Why::MethodOff),

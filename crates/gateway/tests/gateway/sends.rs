@@ -48,7 +48,7 @@ async fn sent<const N: usize>(fleet: &Fleet<N>) -> Value {
 #[tokio::test]
 async fn a_lost_answer_is_an_ambiguous_end_and_nobody_else_is_asked() {
     let fleet = Fleet::<2>::with(in_order).await;
-    fleet.nodes[0].on(SEND).always(Answer::reset());
+    fleet.nodes[0].on(SEND).once(Answer::reset());
     let answer = sent(&fleet).await;
     let expected = json!({
         "code": -32011,
@@ -60,7 +60,8 @@ async fn a_lost_answer_is_an_ambiguous_end_and_nobody_else_is_asked() {
     assert_eq!(fleet.counts(LOOK_UP), [0, 0]);
     // The client sends the same bytes again by itself.
     fleet.nodes[0].on(SEND).always(known());
-    assert_eq!(sent(&fleet).await["result"], HASH);
+    let again = sent(&fleet).await;
+    assert_eq!(again["result"], HASH, "{again}");
 }
 
 // R-35, W02

@@ -565,3 +565,41 @@ fn a_send_that_is_given_up_stops_counting() {
     bench.machine.abandon(&mut bench.router, now);
     assert_eq!(bench.in_flight(), [0]);
 }
+
+/// Sends to this endpoint alone that time out, until its lane for submissions is open.
+fn opens_the_lane(bench: &mut Bench, endpoint: EndpointId) {
+    for _ in 0..3 {
+        bench.send_with(write(Policy::Once), |plan| plan.only = Some(endpoint));
+        bench.sends_to(endpoint, FIRST);
+        bench.settle(FIRST, &timeout());
+    }
+}
+
+// no submission is idempotent, and yet its lane must close again.
+#[test]
+fn a_lane_for_submissions_is_tried_where_nobody_else_can_take_one() {
+    let mut bench = Setup::new(2).call("eth_call");
+    opens_the_lane(&mut bench, A);
+    bench.send_raw(write(Policy::Once));
+    bench.sends_to(B, FIRST);
+    bench.accepts(FIRST);
+    bench.pass(seconds(30));
+    // It may be tried, but not at the cost of a transaction that another can take.
+    bench.send_raw(write(Policy::Once));
+    bench.asks(B, FIRST, &unsent());
+    bench.sends_to(A, SECOND);
+    bench.accepts(SECOND);
+    assert_eq!(bench.ends(), Outcome::Answered(SECOND));
+    assert_eq!(bench.out(A, SEND, "[]"), None);
+}
+
+//
+#[test]
+fn a_broadcast_tries_a_lane_beside_the_others() {
+    let mut bench = Setup::new(3).checked().call("eth_call");
+    opens_the_lane(&mut bench, A);
+    bench.pass(seconds(30));
+    bench.send_raw(write(Policy::Broadcast(2)));
+    let sent = [bench.sends().0, bench.sends().0, bench.sends().0];
+    assert_eq!(sent, [B, C, A]);
+}
