@@ -148,6 +148,13 @@ pub const fn has_already_known(chain: Option<&Chain>) -> bool {
     }
 }
 
+/// Whether it is the chain of development nodes (anvil and hardhat, geth and ganache), which are reset and reverted at will: what was seen of
+/// it before binds nothing.
+#[must_use]
+pub const fn is_development(chain: ChainId) -> bool {
+    matches!(chain.0, 1337 | 31_337)
+}
+
 /// All chains, by id.
 #[must_use]
 pub fn all() -> &'static [Chain] {

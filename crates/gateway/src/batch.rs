@@ -1,6 +1,6 @@
 //! Many calls in one body.
 //!
-//! At most [`PARALLEL`] elements run at once; each goes through the one dispatch function and
+//! At most [`PARALLEL`] elements run at once, of those that send transactions one; each goes through the one dispatch function and
 //! answers for itself. The answers are in the order of the requests, one per element that is not a
 //! notification (G-1). No task is spawned per element: dropping the batch drops all of it.
 //!
@@ -15,8 +15,12 @@ use crate::{
 };
 use futures_util::stream::{FuturesOrdered, StreamExt};
 use highwater::Error;
-use highwater_core::jsonrpc::{Call, ERROR_FRAME, Fault, Id, RESULT_FRAME, write_result};
+use highwater_core::{
+    jsonrpc::{Call, ERROR_FRAME, Fault, Id, RESULT_FRAME, write_result},
+    method::{Changes, lookup},
+};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use tokio::sync::Mutex;
 
 /// Most elements of one batch in flight at once.
 pub(crate) const PARALLEL: usize = 16;
@@ -31,6 +35,7 @@ pub(crate) async fn run(
 ) -> Vec<u8> {
     let cap = caller.shared.server.max_batch_response;
     let used = &AtomicUsize::new(0);
+    let turn = &Mutex::new(());
     let mut waiting = items.iter();
     let mut running = FuturesOrdered::new();
     let mut answers = Answers::new(cap);
@@ -48,7 +53,14 @@ pub(crate) async fn run(
             running.push_back(async move {
                 let outcome = match call {
                     Err(refusal) => Outcome::Refused(refusal),
-                    Ok(Ok(call)) => dispatch(caller, call).await,
+                    Ok(Ok(call)) => {
+                        let _turn = if sends(call) {
+                            Some(turn.lock().await)
+                        } else {
+                            None
+                        };
+                        dispatch(caller, call).await
+                    }
                     Ok(Err(fault)) => Outcome::Refused(Refusal::Fault(fault.kind)),
                 };
                 used.fetch_add(size(&outcome), Relaxed);
@@ -118,6 +130,13 @@ fn size(outcome: &Outcome<'_>) -> usize {
         Outcome::Local(result) => result.len(),
         Outcome::Refused(_) => 0,
     }
+}
+
+/// Whether it sends a transaction. Those go one after another, in the order of the batch, as a node
+/// takes them: one nonce before the next.
+fn sends(call: &Call<'_>) -> bool {
+    let row = lookup(&call.method);
+    row.is_write() && row.state_changing == Changes::Mempool
 }
 
 /// Whether it says what became of a transaction. There is room for that always: "response too large"

@@ -8,8 +8,6 @@ use crate::{
 
 /// A chain that is not in the table, and whose nodes know no tag.
 const UNKNOWN_DEPTH: u64 = 1024;
-/// Development nodes: anvil and hardhat, geth and ganache.
-const LOCAL: [ChainId; 2] = [ChainId(31337), ChainId(1337)];
 
 /// How a chain's blocks become final, as far as answers are kept for good by it (P-13).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +91,7 @@ impl Policy {
 impl Finality {
     fn of(id: ChainId, chain: Option<&Chain>) -> Self {
         let Some(chain) = chain else {
-            return if LOCAL.contains(&id) {
+            return if chains::is_development(id) {
                 Self::Never
             } else {
                 Self::Tag {

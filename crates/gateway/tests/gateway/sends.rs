@@ -181,6 +181,40 @@ async fn sends_inside_a_batch_end_each_for_itself() {
     assert_eq!(answers[3]["error"]["message"], "already known");
 }
 
+// As a node takes them: one nonce before the next.
+#[tokio::test]
+async fn the_sends_of_a_batch_go_out_in_its_order() {
+    let fleet = Fleet::<1>::with(|_| {}).await;
+    let gate = Gate::new();
+    fleet.nodes[0].on(SEND).with({
+        let gate = gate.clone();
+        move |_| accepted().held_by(&gate)
+    });
+    fleet.nodes[0]
+        .on("eth_call")
+        .always(Answer::result("1").held_by(&gate));
+    let raw = |id: usize| {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{SEND}","params":["0x05{id:02}"]}}"#)
+    };
+    let call = r#"{"jsonrpc":"2.0","id":9,"method":"eth_call","params":[{}]}"#;
+    let body = format!("[{},{},{call},{}]", raw(1), raw(2), raw(3));
+    let mut client = Client::connect(fleet.gateway.addr).await;
+    let request = client.request("POST", "/ethereum", &[], body.as_bytes());
+    client.send(request).await;
+    // The first of them, and the read beside it.
+    gate.wait_for_held(2).await;
+    assert_eq!(fleet.counts(SEND), [1]);
+    gate.open();
+    assert_eq!(
+        client.response().await.json().as_array().map(Vec::len),
+        Some(4)
+    );
+    let calls = fleet.nodes[0].record().calls();
+    let sends = calls.iter().filter(|call| call.method == SEND);
+    let params: Vec<_> = sends.filter_map(|call| call.params.clone()).collect();
+    assert_eq!(params, [r#"["0x0501"]"#, r#"["0x0502"]"#, r#"["0x0503"]"#]);
+}
+
 // R-35: "response too large" would pass for a failure of what was sent.
 #[tokio::test]
 async fn a_full_batch_answer_still_says_what_became_of_a_transaction() {

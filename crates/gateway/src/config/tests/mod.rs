@@ -7,6 +7,7 @@ mod good;
 mod layout;
 mod routing;
 mod secrets;
+mod sends;
 
 use super::{Format, Overrides, Report, Settings};
 

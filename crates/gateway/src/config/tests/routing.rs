@@ -57,7 +57,9 @@ fn every_option_of_the_engine_is_in_the_text() {
     let elsewhere = [
         "id",
         "aliases",
+        // Those of raw transactions are in `docs/sends.md`.
         "writes",
+        "write_timeout",
         "broadcast_to",
         "verify_writes",
         "private_writes",

@@ -1,5 +1,11 @@
 //! Raw transactions through the pool, in paused time: the scenarios W01 to W21.
 
+mod accounts;
+mod broadcasts;
+mod memory;
+mod private;
+mod receipts;
+
 use crate::{
     bench::call_within,
     fake::{Fake, Reply, builder, ms, pool, s, still, tiered, with_profiles},
@@ -135,68 +141,6 @@ async fn w02_known_at_the_first_try_comes_as_it_is() {
     }
 }
 
-// R-35, design/wire: some clients send again by themselves.
-#[tokio::test(start_paused = true)]
-async fn bytes_that_come_again_within_ten_minutes_and_are_known_are_sent() {
-    let a = Fake::new();
-    a.on(SEND, Reply::hang());
-    let pool = tiered(&[&a], still());
-    is_ambiguous(send(&pool, once()).await);
-    a.on(SEND, known());
-    tokio::time::sleep(s(590)).await;
-    is_hash(send(&pool, once()).await);
-    // It is remembered from the last time.
-    tokio::time::sleep(s(590)).await;
-    is_hash(send(&pool, once()).await);
-    tokio::time::sleep(s(601)).await;
-    assert!(text(send(&pool, once()).await).contains("already known"));
-}
-
-// R-35, R-36: what was proven unsent was not sent by us.
-#[tokio::test(start_paused = true)]
-async fn bytes_that_never_left_do_not_count_as_sent_before() {
-    let a = Fake::new();
-    a.on(SEND, Reply::refused());
-    let mut settings = still();
-    settings.retry.count = RetryCount::Times(0);
-    let pool = tiered(&[&a], settings);
-    let error = send(&pool, once()).await.unwrap_err();
-    assert!(matches!(error, Error::AllEndpointsFailed { .. }), "{error}");
-    a.on(SEND, known());
-    assert!(text(send(&pool, once()).await).contains("already known"));
-}
-
-// R-35: two at the same time, in one batch say.
-#[tokio::test(start_paused = true)]
-async fn the_same_bytes_twice_at_once_are_sent_once_for_both() {
-    let a = Fake::new();
-    let mut first = true;
-    a.answer(SEND, move |_| {
-        if std::mem::take(&mut first) {
-            accepted().after(ms(50))
-        } else {
-            known()
-        }
-    });
-    let pool = tiered(&[&a], still());
-    let (one, other) = tokio::join!(send(&pool, once()), send(&pool, once()));
-    is_hash(one);
-    is_hash(other);
-}
-
-// R-35: the caller leaves, and comes back.
-#[tokio::test(start_paused = true)]
-async fn a_send_that_was_given_up_counts_as_sent() {
-    let a = Fake::new();
-    a.on(SEND, Reply::hang());
-    let pool = tiered(&[&a], still());
-    let given_up = tokio::time::timeout(ms(100), send(&pool, once())).await;
-    assert!(given_up.is_err());
-    assert_eq!(a.open(), 0);
-    a.on(SEND, known());
-    is_hash(send(&pool, once()).await);
-}
-
 // R-35, W03
 #[tokio::test(start_paused = true)]
 async fn w03_nonce_too_low_after_a_lost_answer_is_decided_by_the_look_up() {
@@ -314,110 +258,6 @@ async fn w09_once_is_once() {
     }
 }
 
-fn with_private(fakes: &[&Fake], private: &[bool]) -> Pool {
-    let profiles = private.iter().zip(0..).map(|(&private, tier)| Profile {
-        tier,
-        private,
-        ..Profile::default()
-    });
-    let profiles = profiles.collect();
-    with_profiles(fakes, profiles, still()).build().unwrap()
-}
-
-// R-36, W10
-#[tokio::test(start_paused = true)]
-async fn w10_private_stays_private() {
-    for method in ["eth_sendPrivateTransaction", "eth_sendBundle"] {
-        let (a, b) = two();
-        a.everything(Some(Reply::refused()));
-        b.on(method, accepted());
-        let pool = with_private(&[&a, &b], &[true, false]);
-        call(&pool, method, "[{}]", failover()).await.unwrap_err();
-        assert_eq!(b.sent(), 0);
-        // Without a private endpoint there is nobody to ask.
-        let open = with_private(&[&b], &[false]);
-        let error = call(&open, method, "[{}]", failover()).await.unwrap_err();
-        assert_eq!(error, Error::NoEndpoint);
-        assert_eq!(b.sent(), 0);
-    }
-}
-
-// W10: all sends, where that is wanted; their look-ups too.
-#[tokio::test(start_paused = true)]
-async fn a_private_send_never_leaves_the_private_endpoints() {
-    let private = Sends {
-        private: true,
-        ..failover()
-    };
-    let (public, a, b) = (Fake::new(), Fake::new(), Fake::new());
-    public.on(SEND, accepted());
-    a.on(SEND, Reply::reset());
-    b.on(SEND, Reply::error(-32603, "Internal error"));
-    b.on(LOOK_UP, Reply::result("null"));
-    a.on(LOOK_UP, Reply::result("null"));
-    let pool = with_private(&[&public, &a, &b], &[false, true, true]);
-    is_ambiguous(send(&pool, private).await);
-    assert_eq!(public.sent(), 0);
-    assert_eq!(sent([&a, &b]), [1, 1]);
-    // A public one does not go there while there is another way.
-    is_hash(send(&pool, failover()).await);
-    assert_eq!(sent([&a, &b]), [1, 1]);
-}
-
-// R-35, W12
-#[tokio::test(start_paused = true)]
-async fn w12_sync_and_known_waits_for_the_receipt() {
-    for mined in [true, false] {
-        let (a, b) = two();
-        let receipt = format!(r#"{{"transactionHash":"{HASH}","blockNumber":"0x65"}}"#);
-        a.on(SYNC, Reply::reset());
-        b.on(SYNC, known());
-        for fake in [&a, &b] {
-            let (mut asked, receipt) = (0, receipt.clone());
-            fake.answer("eth_getTransactionReceipt", move |_| {
-                asked += 1;
-                let there = mined && asked > 2;
-                Reply::result(if there { &receipt } else { "null" })
-            });
-        }
-        let pool = tiered(&[&a, &b], still());
-        let start = Instant::now();
-        let params = format!("[\"{RAW}\",2000]");
-        let answer = call(&pool, SYNC, &params, failover()).await.unwrap();
-        assert_eq!(answer.transaction().unwrap().to_string(), HASH);
-        if mined {
-            assert_eq!(answer.payload(), Payload::Result(&receipt));
-            assert!(start.elapsed() < s(2));
-        } else {
-            let error = format!(
-                r#"{{"code":4,"message":"the transaction was accepted but is not mined yet","data":"{HASH}"}}"#
-            );
-            assert_eq!(answer.payload(), Payload::Error(&error));
-            assert_eq!(start.elapsed().as_secs(), 2);
-        }
-    }
-}
-
-// R-35, W13, C08
-#[tokio::test(start_paused = true)]
-async fn w13_c08_the_timeout_of_the_sync_form_comes_as_it_is_and_has_the_hash() {
-    for data in [
-        format!(",\"data\":\"{HASH}\""),
-        format!(",\"data\":{{\"hash\":\"{HASH}\"}}"),
-        String::new(),
-    ] {
-        let (a, b) = two();
-        let error = format!(r#"{{"code":4,"message":"timeout"{data}}}"#);
-        a.on(SYNC, Reply::error_json(error.clone()));
-        let pool = tiered(&[&a, &b], still());
-        let params = format!("[\"{RAW}\",2000]");
-        let answer = call(&pool, SYNC, &params, failover()).await.unwrap();
-        assert_eq!(answer.payload(), Payload::Error(&error));
-        assert_eq!(answer.transaction().unwrap().to_string(), HASH);
-        assert_eq!(b.sent(), 0);
-    }
-}
-
 // R-35, W14
 #[tokio::test(start_paused = true)]
 async fn w14_a_conditional_send_is_judged_once() {
@@ -429,56 +269,6 @@ async fn w14_a_conditional_send_is_judged_once() {
     let answer = call(&pool, method, &params, failover()).await;
     assert!(text(answer).contains("-32003"));
     assert_eq!(b.sent(), 0);
-}
-
-// R-35, W16
-#[tokio::test(start_paused = true)]
-async fn w16_a_broadcast_asks_each_once_and_takes_the_first_success() {
-    for warm in [true, false] {
-        let (a, b, c) = (Fake::new(), Fake::new(), Fake::new());
-        a.on(SEND, known());
-        b.on(SEND, accepted().after(ms(20)));
-        c.on(SEND, Reply::refused());
-        let pool = pool(&[&a, &b, &c], still());
-        if warm {
-            pool.check_all(s(1)).await;
-        }
-        is_hash(send(&pool, broadcast(3)).await);
-        let asked = [&a, &b, &c].map(|fake| fake.count(SEND));
-        assert_eq!(asked, [1, 1, 1], "warm: {warm}");
-    }
-}
-
-// R-35, W17
-#[tokio::test(start_paused = true)]
-async fn w17_a_broadcast_that_only_meets_known_ones_ends_as_it_came() {
-    let (a, b) = two();
-    a.on(SEND, known());
-    b.on(SEND, known());
-    let pool = pool(&[&a, &b], still());
-    assert!(text(send(&pool, broadcast(2)).await).contains("already known"));
-    assert_eq!(sent([&a, &b]), [1, 1]);
-}
-
-// R-35: a broadcast runs on after its first success.
-#[tokio::test(start_paused = true)]
-async fn the_slower_endpoints_of_a_broadcast_get_their_bytes_too() {
-    let (a, b) = two();
-    a.on(SEND, accepted());
-    b.on(SEND, accepted().after(s(2)));
-    let pool = pool(&[&a, &b], still());
-    pool.check_all(s(1)).await;
-    is_hash(send(&pool, broadcast(2)).await);
-    assert_eq!((sent([&a, &b]), b.open()), ([1, 1], 1));
-    tokio::time::sleep(s(3)).await;
-    assert_eq!(b.open(), 0);
-    let good: u64 = pool
-        .snapshot()
-        .endpoints
-        .iter()
-        .map(|e| e.counters.good)
-        .sum();
-    assert_eq!(good, 4);
 }
 
 // R-35, W18
@@ -671,107 +461,4 @@ async fn what_cannot_be_read_is_sent_once() {
         assert!(matches!(error, Error::AllEndpointsFailed { .. }), "{error}");
         assert_eq!(b.sent(), 0);
     }
-}
-
-fn nonce_of(count: u64) -> Reply {
-    Reply::result(format!("\"{count:#x}\""))
-}
-
-const COUNT: &str = "eth_getTransactionCount";
-
-async fn pending(pool: &Pool, caller: u64) -> String {
-    let options = CallOptions {
-        caller,
-        ..CallOptions::default()
-    };
-    let params = format!("[\"{SENDER}\",\"pending\"]");
-    text(call_within(pool, COUNT, &params, options).await)
-}
-
-// semantics W5, W15
-#[tokio::test(start_paused = true)]
-async fn w15_the_nonce_after_a_send_comes_from_whoever_has_the_transaction() {
-    let (a, b) = two();
-    a.on(SEND, Reply::error(-32000, "txpool is full"));
-    b.on(SEND, accepted());
-    a.on(COUNT, nonce_of(9));
-    b.on(COUNT, nonce_of(10).after(ms(900)));
-    for fake in [&a, &b] {
-        fake.on("eth_estimateGas", Reply::result("\"0x5208\""));
-    }
-    let mut settings = still();
-    settings.race = 2;
-    settings.hedge = Some(Default::default());
-    let pool = tiered(&[&a, &b], settings);
-    pool.check_all(s(1)).await;
-    assert_eq!(pending(&pool, 0).await, "\"0x9\"");
-    is_hash(send(&pool, failover()).await);
-    assert_eq!(pending(&pool, 0).await, "\"0xa\"");
-    let gas = format!("[{{\"from\":\"{SENDER}\"}}]");
-    call(&pool, "eth_estimateGas", &gas, failover())
-        .await
-        .unwrap();
-    assert_eq!(b.count("eth_estimateGas"), 1);
-    // Another account's goes where calls go.
-    let gas = format!("[{{\"from\":\"0x{}\"}}]", "12".repeat(20));
-    call(&pool, "eth_estimateGas", &gas, failover())
-        .await
-        .unwrap();
-    assert_eq!(a.count("eth_estimateGas"), 1);
-    // Until it is mined.
-    let latest = format!("[\"{SENDER}\",\"latest\"]");
-    b.on(COUNT, nonce_of(10));
-    text(call(&pool, COUNT, &latest, failover()).await);
-    a.on(COUNT, nonce_of(10));
-    let before = b.count(COUNT);
-    assert_eq!(pending(&pool, 0).await, "\"0xa\"");
-    assert_eq!(b.count(COUNT), before);
-}
-
-// semantics W15: a receipt, or a minute, ends it too.
-#[tokio::test(start_paused = true)]
-async fn a_receipt_or_a_minute_ends_the_preference() {
-    for receipt in [true, false] {
-        let (a, b) = two();
-        a.on(SEND, Reply::error(-32000, "txpool is full"));
-        b.on(SEND, accepted());
-        let mined = format!(r#"{{"transactionHash":"{HASH}","blockNumber":"0x65"}}"#);
-        for fake in [&a, &b] {
-            fake.on(COUNT, nonce_of(10));
-            fake.on("eth_getTransactionReceipt", Reply::result(&mined));
-        }
-        let pool = tiered(&[&a, &b], still());
-        is_hash(send(&pool, failover()).await);
-        pending(&pool, 0).await;
-        assert_eq!((a.count(COUNT), b.count(COUNT)), (0, 1));
-        if receipt {
-            let params = format!("[\"{HASH}\"]");
-            text(call(&pool, "eth_getTransactionReceipt", &params, failover()).await);
-        } else {
-            tokio::time::sleep(Duration::from_secs(61)).await;
-        }
-        pending(&pool, 0).await;
-        assert_eq!((a.count(COUNT), b.count(COUNT)), (1, 1));
-    }
-}
-
-// semantics W6
-#[tokio::test(start_paused = true)]
-async fn a_pending_nonce_never_falls_for_the_same_caller() {
-    let (a, b) = two();
-    a.on(COUNT, nonce_of(12));
-    b.on(COUNT, nonce_of(11));
-    let pool = tiered(&[&a, &b], still());
-    assert_eq!(pending(&pool, 1).await, "\"0xc\"");
-    // The other one knows better.
-    a.on(COUNT, nonce_of(10));
-    b.on(COUNT, nonce_of(13));
-    assert_eq!(pending(&pool, 1).await, "\"0xd\"");
-    // Nobody does: what was told before is told again, for a minute.
-    b.on(COUNT, nonce_of(11));
-    assert_eq!(pending(&pool, 1).await, "\"0xd\"");
-    // Another caller was told nothing.
-    assert_eq!(pending(&pool, 2).await, "\"0xa\"");
-    tokio::time::sleep(Duration::from_secs(61)).await;
-    assert_eq!(pending(&pool, 1).await, "\"0xa\"");
 }

@@ -1,5 +1,8 @@
 //! Raw transactions: who gets one, and how a call of one ends.
 
+mod broadcasts;
+mod receipts;
+
 use super::*;
 use crate::{
     TxHash,
@@ -337,146 +340,6 @@ fn w06_a_send_is_neither_raced_nor_hedged() {
     assert_eq!(bench.in_flight(), [1, 0, 0]);
 }
 
-// R-35, W16
-#[test]
-fn w16_a_broadcast_goes_to_all_at_once_and_the_first_success_counts() {
-    let mut bench = Setup::new(4).checked().call("eth_call");
-    bench.send_raw(write(Policy::Broadcast(3)));
-    let sent = [bench.sends().0, bench.sends().0, bench.sends().0];
-    assert_eq!(sent, [A, B, C]);
-    bench.settle(FIRST, &terminal(Class::AlreadyKnown));
-    bench.settle(THIRD, &unsent());
-    assert_eq!(bench.waits(), DEADLINE);
-    bench.accepts(SECOND);
-    assert_eq!(bench.ends(), Outcome::Answered(SECOND));
-}
-
-// R-35, W17
-#[test]
-fn w17_a_broadcast_that_only_meets_known_ones_ends_with_the_first_as_it_came() {
-    let mut bench = Setup::new(2).checked().call("eth_call");
-    bench.send_raw(write(Policy::Broadcast(2)));
-    bench.sends_to(A, FIRST);
-    bench.sends_to(B, SECOND);
-    bench.settle(SECOND, &terminal(Class::AlreadyKnown));
-    bench.settle(FIRST, &terminal(Class::AlreadyKnown));
-    assert_eq!(bench.ends(), Outcome::Answered(FIRST));
-}
-
-//
-#[test]
-fn the_others_of_a_broadcast_run_on_after_the_first_success() {
-    let mut bench = Setup::new(2).checked().call("eth_call");
-    bench.send_raw(write(Policy::Broadcast(2)));
-    bench.sends_to(A, FIRST);
-    bench.sends_to(B, SECOND);
-    bench.accepts(FIRST);
-    assert_eq!(bench.ends(), Outcome::Answered(FIRST));
-    assert!(bench.machine.may_have_sent());
-    let left = bench.machine.leftovers();
-    let left: Vec<_> = left.iter().map(|(t, l)| (t.endpoint(), *l)).collect();
-    assert_eq!(left, [(B, Leftover::Finish)]);
-}
-
-//
-#[test]
-fn a_cold_broadcast_waits_for_checks_but_not_long() {
-    let mut bench = Setup::new(3).unchecked().call("eth_call");
-    bench.send_raw(write(Policy::Broadcast(3)));
-    let mut warmed = [bench.warms(), bench.warms(), bench.warms()];
-    warmed.sort_unstable();
-    assert_eq!(warmed, [A, B, C]);
-    bench.waits_between(millis(1), millis(10));
-    bench.passes(A);
-    bench.passes(B);
-    // C hangs.
-    let now = bench.now();
-    bench.router.begin_check(C, now);
-    for _ in 0..50 {
-        match bench.poll() {
-            Action::WaitUntil(at) => bench.pass(at.saturating_duration_since(bench.now().mono)),
-            Action::Send { endpoint, .. } => {
-                assert_eq!(endpoint, A);
-                break;
-            }
-            other => panic!("{other:?}"),
-        }
-    }
-    assert_eq!(bench.passed, millis(500));
-    bench.sends_to(B, SECOND);
-    assert_eq!(bench.waits(), DEADLINE - millis(500));
-}
-
-// a broadcast narrows to those who may be asked.
-#[test]
-fn a_broadcast_with_one_endpoint_to_ask_is_one_send() {
-    let mut bench = Setup::new(2)
-        .checked()
-        .budget(B, 0.001, 1.0)
-        .call("eth_call");
-    bench.send_raw(write(Policy::Broadcast(2)));
-    bench.sends_to(A, FIRST);
-    assert_eq!(bench.waits(), DEADLINE);
-}
-
-// R-35, W12
-#[test]
-fn w12_the_sync_form_asks_for_the_receipt_until_the_callers_time_is_over() {
-    let open = |found_at: Option<u32>| {
-        let mut bench = Setup::new(2).call("eth_call");
-        bench.send_raw(sync(Policy::Failover, seconds(2)));
-        bench.asks(A, FIRST, &lost());
-        bench.asks(B, SECOND, &terminal(Class::AlreadyKnown));
-        for poll in 0..20 {
-            match bench.poll() {
-                Action::Receipt { attempt, .. } => {
-                    let found = found_at.is_some_and(|at| poll >= at);
-                    let said = if found { Settled::VALUE } else { null() };
-                    bench.looked(attempt, &said, found);
-                }
-                Action::WaitUntil(at) => {
-                    bench.pass(at.saturating_duration_since(bench.now().mono));
-                }
-                Action::Finish(outcome) => return (outcome, bench.passed),
-                other => panic!("{other:?}"),
-            }
-        }
-        panic!("no end")
-    };
-    let (outcome, after) = open(Some(2));
-    assert!(matches!(outcome, Outcome::Found(_)), "{outcome:?}");
-    assert!(after < seconds(1));
-    assert_eq!(open(None), (Outcome::Late, seconds(2)));
-}
-
-// the caller's time is over before anybody could be asked.
-#[test]
-fn the_sync_form_asks_for_the_receipt_once_at_least() {
-    let mut bench = Setup::new(2).call("eth_call");
-    bench.send_raw(sync(Policy::Failover, seconds(3)));
-    bench.sends_to(A, FIRST);
-    bench.pass(seconds(5));
-    bench.settle(FIRST, &timeout());
-    bench.asks(B, SECOND, &terminal(Class::AlreadyKnown));
-    let (_, attempt) = bench.asks_for_the_receipt();
-    bench.looked(attempt, &Settled::VALUE, true);
-    assert_eq!(bench.ends(), Outcome::Found(attempt));
-}
-
-// R-35, W13
-#[test]
-fn w13_the_timeout_of_the_sync_form_comes_as_it_is() {
-    let verdict = of_class(Class::Timeout, Some("sync_send"));
-    let pooled = Settled::Terminal {
-        meaning: Meaning::Healthy,
-        verdict,
-    };
-    let mut bench = Setup::new(2).call("eth_call");
-    bench.send_raw(sync(Policy::Failover, seconds(2)));
-    bench.asks(A, FIRST, &pooled);
-    assert_eq!(bench.ends(), Outcome::Answered(FIRST));
-}
-
 // R-1, W10
 #[test]
 fn w10_a_private_send_meets_private_endpoints_only_and_so_does_its_look_up() {
@@ -591,15 +454,4 @@ fn a_lane_for_submissions_is_tried_where_nobody_else_can_take_one() {
     bench.accepts(SECOND);
     assert_eq!(bench.ends(), Outcome::Answered(SECOND));
     assert_eq!(bench.out(A, SEND, "[]"), None);
-}
-
-//
-#[test]
-fn a_broadcast_tries_a_lane_beside_the_others() {
-    let mut bench = Setup::new(3).checked().call("eth_call");
-    opens_the_lane(&mut bench, A);
-    bench.pass(seconds(30));
-    bench.send_raw(write(Policy::Broadcast(2)));
-    let sent = [bench.sends().0, bench.sends().0, bench.sends().0];
-    assert_eq!(sent, [B, C, A]);
 }
