@@ -1,6 +1,7 @@
 //! Raw transactions: who gets one, and how a call of one ends.
 
 mod broadcasts;
+mod laws;
 mod receipts;
 
 use super::*;
