@@ -68,6 +68,11 @@ impl Ask {
         }
     }
 
+    /// The id that its answer must have.
+    pub(crate) const fn id(&self) -> u64 {
+        self.id
+    }
+
     /// The bytes to send.
     pub(crate) fn message(&self) -> Bytes {
         self.message.clone()

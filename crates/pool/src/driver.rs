@@ -13,6 +13,7 @@ use crate::{
     Answer, Attempt, CallOptions, Error, Request,
     ask::{Ask, Known},
     check::{check, look, warm},
+    fold::{Fold, Folded, Item, Windows},
     inner::{Inner, State, place},
     judge::{Judged, Shown, judge, judge_failure},
     node::Node,
@@ -76,13 +77,19 @@ pub(crate) async fn drive(
                 warm(&Arc::downgrade(inner), &node, timeout);
                 call.step(None)
             }
-            Next::Send(node, attempt, timeout, known) => {
+            Next::Send(node, attempt, timeout, known, most) => {
                 let repeat = if may_repeat {
                     Repeat::Elsewhere
                 } else {
                     Repeat::Never
                 };
-                let sent = send(inner, node, ask.knowing(known), timeout, repeat);
+                let ask = ask.knowing(known);
+                let folded = if most > 1 {
+                    fold(inner, call.fold.as_ref(), &node, &ask, timeout, most)
+                } else {
+                    None
+                };
+                let sent = send(inner, node, ask, timeout, repeat, folded);
                 if call.beside {
                     call.several.push((attempt, Box::pin(sent)));
                 } else {
@@ -119,7 +126,8 @@ enum Next {
     Check(Arc<Node>, EndpointId, Duration),
     Warm(Arc<Node>, Duration),
     Head(Arc<Node>, EndpointId, Duration),
-    Send(Arc<Node>, AttemptId, Duration, Known),
+    /// With the most calls that may share its body.
+    Send(Arc<Node>, AttemptId, Duration, Known, u16),
     /// An attempt whose endpoint has left before it was sent.
     Gone(AttemptId),
     Wait(Instant),
@@ -134,6 +142,8 @@ struct Call<'a> {
     /// The endpoints whose places the machine speaks of.
     nodes: Arc<[Arc<Node>]>,
     deadline: Instant,
+    /// How it finds calls to share a body with.
+    fold: Option<Fold>,
     /// Attempts may run beside each other.
     beside: bool,
     several: Attempts,
@@ -161,9 +171,16 @@ impl<'a> Call<'a> {
         plan.need = need;
         plan.strategy = options.strategy;
         plan.solitary = options.solitary;
+        let may_fold = row.is_read() && plan.is_repeatable();
         let mut state = inner.lock();
         let wake = state.router.on_call(now);
         plan.allowed = state.router.allowed(request.method);
+        let window = state.router.settings().batch.window;
+        let fold = match options.batch {
+            _ if !may_fold => None,
+            _ if !window.is_zero() => Some(Fold::Window(window)),
+            batch => batch.map(Fold::Client),
+        };
         let beside = may_run_beside(&state.router, &plan);
         plan.one_at_a_time = !beside;
         let mut call = Self {
@@ -172,6 +189,7 @@ impl<'a> Call<'a> {
             machine: Machine::new(plan),
             nodes: Arc::clone(&state.nodes),
             deadline,
+            fold,
             beside,
             several: SmallVec::new(),
             sent: SmallVec::new(),
@@ -234,7 +252,11 @@ impl<'a> Call<'a> {
                     head: state.router.reference_head(now),
                     chain: state.router.chain(),
                 };
-                Next::Send(node, attempt, timeout, known)
+                let most = match &self.fold {
+                    Some(_) => node.most(state.router.batch_limit(endpoint, now)),
+                    None => 1,
+                };
+                Next::Send(node, attempt, timeout, known, most)
             }
             Action::WaitUntil(at) => Next::Wait(at),
             Action::Finish(outcome) => Next::Finish(outcome),
@@ -421,13 +443,36 @@ fn send(
     ask: Ask,
     timeout: Duration,
     repeat: Repeat,
+    folded: Option<Folded>,
 ) -> impl Future<Output = Judged> + Send + 'static {
     let meanings = Arc::clone(&inner.meanings);
     async move {
+        if let Some(folded) = folded {
+            return folded.await;
+        }
         match node.wired.send(ask.message(), timeout, repeat).await {
             Ok(raw) => judge(raw, &ask, &node, &meanings),
             Err(error) => judge_failure(error),
         }
+    }
+}
+
+/// Lets an attempt share a body with others; `None`: it goes alone.
+fn fold(
+    inner: &Arc<Inner>,
+    fold: Option<&Fold>,
+    node: &Arc<Node>,
+    ask: &Ask,
+    timeout: Duration,
+    most: u16,
+) -> Option<Folded> {
+    let lane = ask.question().row.lane;
+    let end = tokio::time::Instant::now() + timeout.min(FAR);
+    let make = || Item::new(ask.clone(), end);
+    let most = usize::from(most);
+    match fold? {
+        Fold::Client(batch) => batch.add(inner, node, lane, most, make),
+        Fold::Window(window) => Some(Windows::add(inner, node, lane, most, *window, make())),
     }
 }
 

@@ -1,7 +1,8 @@
 //! What all clones of a pool share.
 
 use crate::{
-    Error, judge::Meanings, listen::Listeners, node::Node, probe::Probing, upstream::HttpOptions,
+    Error, fold::Windows, judge::Meanings, listen::Listeners, node::Node, probe::Probing,
+    upstream::HttpOptions,
 };
 use highwater_core::{
     ChainId, EndpointId, Now,
@@ -54,6 +55,8 @@ pub(crate) struct Inner {
     pub(crate) meanings: Arc<Meanings>,
     pub(crate) http: HttpOptions,
     pub(crate) probing: Arc<Probing>,
+    /// Calls that wait for others to travel with.
+    pub(crate) windows: Windows,
     listeners: Option<Listeners>,
     closed: AtomicBool,
 }
@@ -80,6 +83,7 @@ impl Inner {
             meanings: Arc::new(parts.meanings),
             http: parts.http,
             probing: Arc::new(parts.probing),
+            windows: Windows::default(),
             listeners: parts.listeners,
             closed: AtomicBool::new(false),
         }

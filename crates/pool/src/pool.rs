@@ -1,7 +1,8 @@
 //! The pool.
 
 use crate::{
-    Answer, Builder, ConfigError, Decision, Endpoint, Error, Explanation, Snapshot, Totals,
+    Answer, Builder, ClientBatch, ConfigError, Decision, Endpoint, Error, Explanation, Snapshot,
+    Totals,
     check::check,
     driver::drive,
     inner::Inner,
@@ -47,6 +48,9 @@ pub struct CallOptions {
     /// Sent once: never raced or hedged, and repeated only when it is proven that nothing was sent
     ///
     pub solitary: bool,
+    /// The client's batch that the call came in: it shares its request with others of the batch that
+    /// choose the same endpoint. Where a window is set, that decides instead.
+    pub batch: Option<ClientBatch>,
 }
 
 impl Pool {
