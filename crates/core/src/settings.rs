@@ -63,8 +63,10 @@ impl Default for RetrySettings {
 /// How calls bound for one endpoint are folded into one batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchSettings {
-    /// How long a call waits for others; zero folds none but those that come together, as the
-    /// elements of one client's batch do. Default zero.
+    /// Whether the elements of one client's batch that choose the same endpoint travel together. They
+    /// wait for nothing. Default true.
+    pub client: bool,
+    /// How long a call waits for others, of whatever client; zero for none. Default zero.
     pub window: Duration,
     /// Most calls in one batch, 1 to 1000; an endpoint's own limit, declared or learned, can only be
     /// lower. 1 turns batches off. Default 100.
@@ -74,6 +76,7 @@ pub struct BatchSettings {
 impl Default for BatchSettings {
     fn default() -> Self {
         Self {
+            client: true,
             window: Duration::ZERO,
             most: 100,
         }

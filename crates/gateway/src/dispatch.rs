@@ -12,7 +12,7 @@ use crate::{
     times::Times,
 };
 use futures_util::FutureExt;
-use highwater::{Answer, CallOptions, Request};
+use highwater::{Answer, CallOptions, ClientBatch, Request};
 use highwater_core::{
     jsonrpc::{Call, Params},
     method::{Changes, Lane, RowKind, lookup, lookup_folded},
@@ -27,6 +27,8 @@ pub(crate) struct Caller<'a> {
     pub(crate) key: Option<&'a Key>,
     /// How long it wants to wait at most for each call.
     pub(crate) patience: Option<Duration>,
+    /// The batch that the call is an element of.
+    pub(crate) batch: Option<&'a ClientBatch>,
 }
 
 /// What becomes of a call.
@@ -107,6 +109,7 @@ async fn run<'a>(caller: &Caller<'a>, call: &'a Call<'_>) -> Outcome<'a> {
         timeout: times.attempt,
         strategy: caller.key.and_then(|key| key.strategy.clone()),
         solitary: caller.chain.never_repeat.contain(method),
+        batch: caller.batch.cloned(),
     };
     let answered = if row.state_changing == Changes::Nothing {
         caller.chain.pool.request(request, options).await

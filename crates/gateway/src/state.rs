@@ -47,6 +47,8 @@ pub(crate) struct Chain {
     pub(crate) write_timeout: Option<Duration>,
     /// Methods that are never repeated, beyond those that never are.
     pub(crate) never_repeat: Names,
+    /// Whether elements of one client's batch share requests.
+    pub(crate) folds: bool,
     verified: bool,
 }
 
@@ -59,6 +61,7 @@ impl Chain {
             name: settings.name.as_str().into(),
             pool,
             local: Local::new(&settings.name),
+            folds: settings.engine.batch.client && settings.engine.batch.most > 1,
             verified: settings.engine.verify_chain_id,
         }
     }

@@ -26,6 +26,7 @@ use highwater_core::{
     learn::Need,
     method::Racing,
     router::{Router, Ticket},
+    settings::BatchSettings,
 };
 use parking_lot::MutexGuard;
 use smallvec::SmallVec;
@@ -84,11 +85,7 @@ pub(crate) async fn drive(
                     Repeat::Never
                 };
                 let ask = ask.knowing(known);
-                let folded = if most > 1 {
-                    fold(inner, call.fold.as_ref(), &node, &ask, timeout, most)
-                } else {
-                    None
-                };
+                let folded = fold(inner, call.fold.as_ref(), &node, &ask, timeout, most);
                 let sent = send(inner, node, ask, timeout, repeat, folded);
                 if call.beside {
                     call.several.push((attempt, Box::pin(sent)));
@@ -171,15 +168,15 @@ impl<'a> Call<'a> {
         plan.need = need;
         plan.strategy = options.strategy;
         plan.solitary = options.solitary;
-        let may_fold = row.is_read() && plan.is_repeatable();
+        let may_fold = plan.is_repeatable();
         let mut state = inner.lock();
         let wake = state.router.on_call(now);
         plan.allowed = state.router.allowed(request.method);
-        let window = state.router.settings().batch.window;
+        let BatchSettings { client, window, .. } = state.router.settings().batch;
         let fold = match options.batch {
             _ if !may_fold => None,
             _ if !window.is_zero() => Some(Fold::Window(window)),
-            batch => batch.map(Fold::Client),
+            batch => batch.filter(|_| client).map(Fold::Client),
         };
         let beside = may_run_beside(&state.router, &plan);
         plan.one_at_a_time = !beside;
@@ -457,7 +454,8 @@ fn send(
     }
 }
 
-/// Lets an attempt share a body with others; `None`: it goes alone.
+/// Lets an attempt share a body with others; `None`: it goes alone. Elements of a client's
+/// batch that share none still go through it, which bounds how many are under way at once.
 fn fold(
     inner: &Arc<Inner>,
     fold: Option<&Fold>,
@@ -466,12 +464,14 @@ fn fold(
     timeout: Duration,
     most: u16,
 ) -> Option<Folded> {
+    let fold = fold?;
     let lane = ask.question().row.lane;
     let end = tokio::time::Instant::now() + timeout.min(FAR);
     let make = || Item::new(ask.clone(), end);
     let most = usize::from(most);
-    match fold? {
+    match fold {
         Fold::Client(batch) => batch.add(inner, node, lane, most, make),
+        Fold::Window(_) if most <= 1 => None,
         Fold::Window(window) => Some(Windows::add(inner, node, lane, most, *window, make())),
     }
 }

@@ -113,7 +113,7 @@ pub fn parse_reply(body: &[u8], id: u64) -> Result<Reply<'_>, BadReply> {
         Some(b'[') => {
             let mut only = None;
             let count = each(&mut scanner, |reply| {
-                only = reply.map(|(members, _)| members)
+                only = reply.map(|(members, _)| members);
             })?;
             only.filter(|_| count == 1)
                 .map(|members| judge(&members, |own| own == id))

@@ -50,7 +50,10 @@ mod tests {
         router::{Profile, Router},
         settings::Settings,
     };
-    use std::{sync::Arc, time::Duration};
+    use std::{
+        sync::Arc,
+        time::{Duration, SystemTime},
+    };
 
     fn router(declared: Option<u64>) -> Router {
         let largest = declared.map(|most| (Size::Batch, most));
@@ -67,7 +70,11 @@ mod tests {
     //
     #[test]
     fn a_batch_is_as_large_as_was_declared_or_learned() {
-        let (now, first) = (origin(), EndpointId(0));
+        let first = EndpointId(0);
+        let now = Now {
+            mono: origin(),
+            wall: SystemTime::UNIX_EPOCH,
+        };
         assert_eq!(router(None).batch_limit(first, now), 100);
         assert_eq!(router(Some(7)).batch_limit(first, now), 7);
         assert_eq!(router(Some(5000)).batch_limit(first, now), 100);

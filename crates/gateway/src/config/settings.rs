@@ -171,6 +171,8 @@ pub struct EndpointSettings {
     pub archive: bool,
     /// Most blocks of one `eth_getLogs`; `None`: learned.
     pub max_log_range: Option<u64>,
+    /// Most calls that it takes in one request; `None`: learned.
+    pub max_batch: Option<u64>,
 }
 
 impl EndpointSettings {
@@ -190,6 +192,7 @@ impl EndpointSettings {
             region: None,
             archive: false,
             max_log_range: None,
+            max_batch: None,
         }
     }
 }

@@ -121,6 +121,8 @@ impl Place<'_> {
         at.number("weight", &raw.weight, &mut endpoint.weight, 1e-6..=1e6);
         let mut range = 0;
         at.count("max_log_range", &raw.max_log_range, &mut range, 1..=BLOCKS);
+        let mut batch = 0;
+        at.count("max_batch", &raw.max_batch, &mut batch, 1..=1000);
         Overlay::flag(&raw.archive, &mut endpoint.archive);
         if let Some((url, span)) = raw.ws_url.get() {
             match socket_url(url.0.expose()) {
@@ -134,6 +136,7 @@ impl Place<'_> {
             region: name(&raw.region),
             methods: methods(&raw.methods),
             max_log_range: Some(range).filter(|range| *range > 0),
+            max_batch: Some(batch).filter(|batch| *batch > 0),
             ..endpoint
         }
     }
