@@ -283,7 +283,7 @@ async fn a_batch_refused_as_such_goes_as_singles_and_the_limit_is_learned() {
     }
 }
 
-// X09
+// scenario X09
 #[tokio::test(start_paused = true)]
 async fn scenario_x09_one_object_for_a_batch_of_three_is_no_answer_to_any() {
     let refusal =
