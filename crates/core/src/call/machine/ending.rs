@@ -1,8 +1,8 @@
 //! What the end of an attempt, of a check or of the call means.
 
 use super::{
-    Absent, Action, Before, Class, Content, Delivery, Machine, Nobody, Outcome, Reason, Report, Router,
-    Running, Settled, State, Ticket, UNREACHABLE, Verdict, Why,
+    Absent, Action, Before, Class, Content, Delivery, Machine, Nobody, Outcome, Reason, Report,
+    Router, Running, Settled, State, Ticket, UNREACHABLE, Verdict, Why,
 };
 use crate::{
     AttemptId, EndpointId, Now,
