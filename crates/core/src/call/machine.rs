@@ -520,6 +520,9 @@ impl Machine {
             };
             return self.over(router, outcome, now);
         }
+        if self.waits_in_vain(router, &nobody, now) {
+            return self.give_up(router, now);
+        }
         let settings = router.settings().retry;
         let deadline = self.plan.deadline;
         match self

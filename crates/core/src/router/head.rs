@@ -56,6 +56,12 @@ impl Router {
         })
     }
 
+    /// Whether the chain may have made a block by `end`; with head checks off nobody knows.
+    pub(crate) fn may_reach(&self, height: u64, end: Instant, now: Now) -> bool {
+        let heads = self.heads.as_ref();
+        heads.is_none_or(|heads| heads.may_reach(height, end, now.mono))
+    }
+
     /// The heads as they are shown; `None` where head checks are off.
     #[must_use]
     pub fn heads_view(&self, now: Now) -> Option<HeadsView> {

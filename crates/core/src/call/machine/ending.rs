@@ -1,8 +1,8 @@
 //! What the end of an attempt, of a check or of the call means.
 
 use super::{
-    Absent, Action, Before, Class, Content, Delivery, Machine, Outcome, Reason, Report, Router,
-    Running, Settled, State, Ticket, UNREACHABLE, Verdict, Why,
+    Absent, Action, Before, Class, Content, Delivery, Machine, Nobody, Outcome, Reason, Report,
+    Router, Running, Settled, State, Ticket, UNREACHABLE, Verdict, Why,
 };
 use crate::{
     AttemptId, EndpointId, Now,
@@ -193,6 +193,17 @@ impl Machine {
         }
         self.state = State::Pick(Reason::Failed);
         None
+    }
+
+    /// Whether everybody who may serve the call said that it has not reached the block, and the chain
+    /// will not have made it when the call must end: then that is the truth, and no round helps.
+    pub(super) fn waits_in_vain(&self, router: &Router, nobody: &Nobody, now: Now) -> bool {
+        self.plan.need.height.is_some_and(|height| {
+            let all_asked = self.asked.len() >= usize::from(nobody.eligible);
+            let all_behind = self.reports.iter().all(|r| r.class == Class::Behind);
+            let told = !self.reports.is_empty() && !self.reported;
+            told && all_asked && all_behind && !router.may_reach(height, self.plan.deadline, now)
+        })
     }
 
     /// A failed racer or hedge does not fail the call while another runs.
