@@ -259,7 +259,8 @@ impl Circuit {
             }
             Kind::RateLimited | Kind::Wait => {}
         }
-        if let (Some(stated), None, false) =
+        if !crate::mutant::is(crate::mutant::Mutant::RetryAfterIgnored)
+            && let (Some(stated), None, false) =
             (fault.retry_after, self.excluded, fault.kind == Kind::Quota)
         {
             let length = if stated.is_zero() {
@@ -297,6 +298,9 @@ impl Circuit {
         reason: MethodReason,
         now: Instant,
     ) -> Option<Change> {
+        if crate::mutant::is(crate::mutant::Mutant::MissingMethodForgotten) {
+            return None;
+        }
         let length = self.settings.method_off;
         self.methods
             .turn_off(method, length, reason, self.next, now)
@@ -408,6 +412,9 @@ impl Circuit {
         if !counted {
             return;
         }
+        if crate::mutant::is(crate::mutant::Mutant::StrikesNeverEject) {
+            return;
+        }
         if self.whole.strikes() >= settings.threshold {
             self.trip_whole(reason, evidence, changes);
             return;
@@ -487,6 +494,9 @@ impl Circuit {
     }
 
     fn quota(&mut self, stated: Option<Duration>, evidence: Evidence, changes: &mut Changes) {
+        if crate::mutant::is(crate::mutant::Mutant::QuotaForgotten) {
+            return;
+        }
         let length = match stated.filter(|stated| !stated.is_zero()) {
             Some(stated) => stated.min(self.settings.quota_reset_cap),
             None if self.whole.heeds(evidence, &self.settings) => {
@@ -517,6 +527,9 @@ impl Circuit {
     }
 
     fn exclude(&mut self, reason: Exclusion, now: Instant, changes: &mut Changes) {
+        if crate::mutant::is(crate::mutant::Mutant::RefusalForgotten) {
+            return;
+        }
         let wait = self.settings.exclusion_trial.map(|trial| trial.first);
         let trial_at = wait.map(|wait| later(now, wait));
         self.recheck_told = false;

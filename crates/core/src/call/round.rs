@@ -44,9 +44,13 @@ impl Rounds {
     }
 
     /// Whether the count of attempts leaves room for one more.
-    pub(super) const fn may_go_on(&self, settings: &RetrySettings) -> bool {
+    pub(super) fn may_go_on(&self, settings: &RetrySettings) -> bool {
+        let (more, less) = (
+            u16::from(crate::mutant::is(crate::mutant::Mutant::OneAttemptMore)),
+            u16::from(crate::mutant::is(crate::mutant::Mutant::OneAttemptLess)),
+        );
         match settings.count {
-            RetryCount::Times(extra) => self.attempts <= extra,
+            RetryCount::Times(extra) => self.attempts + less <= extra + more,
             RetryCount::Deadline => true,
         }
     }

@@ -60,6 +60,11 @@ pub(super) fn agree(mut heard: Readings, limits: &Limits, last: Option<Height>) 
         heard.retain(|one| one.height > 0);
     }
     let voices = voices(heard, limits);
+    if crate::mutant::is(crate::mutant::Mutant::LoneLeaderLeads)
+        && let Some(highest) = voices.iter().max_by_key(|one| one.height)
+    {
+        return reached(highest);
+    }
     match voices.as_slice() {
         [] => Agreement::Disputed,
         [one] => reached(one),

@@ -14,6 +14,9 @@ use crate::{
 use smallvec::SmallVec;
 use std::time::{Duration, Instant};
 
+/// Least time between two looks at a head for the sake of a call.
+const RELOOK: Duration = Duration::from_millis(200);
+
 impl Router {
     /// A head was read.
     pub fn on_head(&mut self, endpoint: EndpointId, source: Source, height: u64, now: Now) {
@@ -83,21 +86,19 @@ impl Router {
             return false;
         }
         let stale = heads.settings().stale;
-        let asked = known.head_asked;
-        let is_recent = |at: Instant| now.mono.saturating_duration_since(at) < stale;
-        !asked.is_some_and(is_recent)
-            && heads.head(endpoint, now.mono).is_none()
-            && known.profile.methods.allows("eth_blockNumber")
-            && match known
-                .circuit
-                .stand(Lane::Light, MethodKey::of("eth_blockNumber"), now.mono)
-            {
-                Stand::Closed { .. } | Stand::HalfOpen => true,
-                Stand::Trial
-                | Stand::Open { .. }
-                | Stand::MethodOff { .. }
-                | Stand::Excluded { .. } => false,
-            }
+        heads.head(endpoint, now.mono).is_none()
+            && !known.head_asked_within(stale, now.mono)
+            && known.tells_head(now.mono)
+    }
+
+    /// Whether the head of an endpoint is to be read again before a call goes there about a block that
+    /// nobody is known to have reached: what was read is old, and what comes from below the block is
+    /// not believed (P-24). Not for every call of a burst.
+    pub(crate) fn rereads_head(&self, endpoint: EndpointId, now: Now) -> bool {
+        let known = self.endpoints.get(endpoint.index());
+        known.is_some_and(|known| {
+            !known.head_asked_within(RELOOK, now.mono) && known.tells_head(now.mono)
+        })
     }
 
     /// Whether to ask an endpoint for `eth_capabilities`: once, after a reconnect, and again when
@@ -153,6 +154,9 @@ impl Router {
         };
         if !self.probes.tick(&settings, active, &mut self.rng, now.mono) {
             return SmallVec::new();
+        }
+        if crate::mutant::is(crate::mutant::Mutant::ProbesAreActivity) {
+            self.probes.on_call(now.mono);
         }
         self.probe_targets(now)
     }

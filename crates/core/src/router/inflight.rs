@@ -57,7 +57,8 @@ impl InFlight {
 
     /// Stops counting a call; a second time, or after it ran out, does nothing.
     pub(crate) fn finish(&mut self, slot: Slot) {
-        if let Some(place) = self.places.get_mut(slot.index as usize)
+        if !crate::mutant::is(crate::mutant::Mutant::InFlightStays)
+            && let Some(place) = self.places.get_mut(slot.index as usize)
             && place.turn == slot.turn
             && place.until.is_some()
         {

@@ -10,6 +10,7 @@ use super::{
 use crate::{
     EndpointId, Now,
     call::Plan,
+    heads::Holds,
     score::{Inputs, Parts, score},
     select::{Candidate, Strategy, Turn, two_of},
     settings::Settings,
@@ -255,7 +256,8 @@ impl Router {
             endpoint: chosen.endpoint,
             tier: chosen.tier,
             verified: chosen.verified,
-            wants_head: self.wants_head(chosen.endpoint, now),
+            wants_head: self.wants_head(chosen.endpoint, now)
+                || (chosen.reached == Holds::No && self.rereads_head(chosen.endpoint, now)),
             health: self.health(chosen, now),
             resort,
             warm,

@@ -5,7 +5,7 @@ use super::{
     pick::{Health, Query, strategy},
     standing::{Eligible, Standing},
 };
-use crate::Now;
+use crate::{Now, heads::Holds};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -35,7 +35,11 @@ impl Router {
         }
         let unchecked = ready.iter().filter(|e| !e.verified).map(|e| e.endpoint);
         let unchecked = unchecked.collect();
-        ready.retain(|e| e.verified && !self.wants_head(e.endpoint, now));
+        let looks = |e: &Eligible| {
+            self.wants_head(e.endpoint, now)
+                || (e.reached == Holds::No && self.rereads_head(e.endpoint, now))
+        };
+        ready.retain(|e| e.verified && !looks(e));
         // Whoever came back from an ejection races along: its trial costs nobody time.
         let trial = ready.iter().find(|e| e.is_trial()).map(|e| e.endpoint);
         ready.retain(|e| Eligible::is_closed(e));

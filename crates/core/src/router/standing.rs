@@ -93,9 +93,9 @@ impl Router {
         let plan = query.plan;
         let known = self.endpoint(endpoint);
         let verified = match known.check.identity() {
-            Identity::Quarantined { .. } => return Err(Why::Quarantined),
-            Identity::Verified => true,
-            Identity::Unchecked => false,
+            Identity::Quarantined { .. } if !crate::mutant::is(crate::mutant::Mutant::QuarantineLifted) => return Err(Why::Quarantined),
+            Identity::Quarantined { .. } | Identity::Verified => true,
+            Identity::Unchecked => crate::mutant::is(crate::mutant::Mutant::UncheckedServe),
         };
         if plan.only.is_some_and(|only| only != endpoint) {
             return Err(Why::NotThis);
@@ -123,8 +123,9 @@ impl Router {
         let state = match known.circuit.stand(plan.method.lane, plan.key, at) {
             Stand::Closed { share } => State::Closed { share },
             // Only a call that may be repeated is the trial.
-            Stand::HalfOpen if plan.is_repeatable() => State::Trial,
+            Stand::HalfOpen if plan.is_repeatable() || crate::mutant::is(crate::mutant::Mutant::AnyCallIsATrial) => State::Trial,
             Stand::HalfOpen | Stand::Trial => State::Ejected { until: None },
+            Stand::Open { .. } if crate::mutant::is(crate::mutant::Mutant::EjectionIgnored) => State::Closed { share: 1.0 },
             Stand::Open { until, .. } => State::Ejected { until: Some(until) },
             Stand::MethodOff { .. } => return Err(Why::MethodOff),
             Stand::Excluded { .. } => return Err(Why::Excluded),
@@ -147,7 +148,7 @@ impl Router {
             keeps: known.learned.serves(&plan.need, reference, at),
             shy: known.is_shy(plan.key, at),
             head,
-            asked: asked.is_some_and(|asked| asked.round >= query.round),
+            asked: asked.is_some_and(|asked| asked.round >= query.round) && !crate::mutant::is(crate::mutant::Mutant::SameEndpointAgain),
             verified,
         })
     }
@@ -206,7 +207,9 @@ impl Router {
                 e.reached == Holds::Yes || e.head >= Some(reference)
             });
         }
-        if let Some(tier) = ready.iter().map(|e| e.tier).min() {
+        if let Some(tier) = ready.iter().map(|e| e.tier).min()
+            && !crate::mutant::is(crate::mutant::Mutant::TiersIgnored)
+        {
             ready.retain(|e| e.tier == tier);
         }
         ready

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::promises::{Promises, is_fatal};
-use super::{Dead, Pause, Share};
-use crate::node::{Carries, Latency, Profile, Says, Sees, What};
+use super::{Dead, Pause, Said, Share};
+use crate::node::{Carries, Fault, Latency, Profile, Says, Sees, What};
 use crate::scenario::{Choice, Scenario, Seat};
 
 /// Time in which heads and latencies of all endpoints are known.
@@ -15,6 +15,14 @@ const SLOWER: u32 = 3;
 const LAG: u64 = 200;
 /// What a worse endpoint may get all the same.
 const LITTLE: f64 = 0.25;
+/// Longest stated wait that is obeyed, in seconds.
+const STATED: u64 = 60;
+/// Time that an endpoint without quota is left alone at first.
+const QUOTA: Duration = Duration::from_secs(120);
+/// Time that a method is left alone where it is not known.
+const METHOD: Duration = Duration::from_secs(3_600);
+/// Longer than any scenario.
+const EVER: Duration = Duration::from_secs(1 << 32);
 
 impl Promises {
     /// Fills in what the steady endpoints make possible. They must be known.
@@ -59,30 +67,49 @@ fn longest(profile: &Profile) -> Duration {
     }
 }
 
-/// The endpoints that state a wait.
+/// The endpoints that say for how long they are left alone.
 fn pauses(scenario: &Scenario) -> Vec<Pause> {
     let nodes = scenario.nodes.iter().enumerate();
     let pauses = nodes.filter_map(|(node, (profile, _))| {
         let [fault] = profile.faults.as_slice() else {
             return None;
         };
-        let (status, wait) = match &fault.what {
-            What::Carries(Carries::RateLimit { retry_after, .. }) => (429, (*retry_after)?),
-            What::Carries(Carries::Page {
-                status,
-                retry_after,
-                ..
-            }) if *status != 200 => (*status, (*retry_after)?),
-            What::Carries(_) | What::Says(_) | What::Sees(_) => return None,
-        };
-        // Zero asks for the default wait.
-        (wait > 0).then(|| Pause {
-            node,
-            status,
-            wait: Duration::from_secs(wait.min(60)),
-        })
+        let (said, wait) = pause(fault)?;
+        Some(Pause { node, said, wait })
     });
     pauses.collect()
+}
+
+fn pause(fault: &Fault) -> Option<(Said, Duration)> {
+    // Zero asks for the default wait.
+    let stated = |wait: &Option<u64>| {
+        let wait = wait.filter(|wait| *wait > 0)?;
+        Some(Duration::from_secs(wait.min(STATED)))
+    };
+    Some(match &fault.what {
+        What::Carries(Carries::RateLimit { retry_after, .. }) => {
+            (Said::Status(429), stated(retry_after)?)
+        }
+        What::Carries(Carries::Page {
+            status,
+            retry_after,
+            ..
+        }) if *status != 200 => (Said::Status(*status), stated(retry_after)?),
+        What::Carries(Carries::Quota(_)) => (Said::Status(402), QUOTA),
+        // In words, a refused credential is refused until somebody changes it.
+        What::Says(Says::Error {
+            status: 401,
+            message,
+            ..
+        }) if message == "invalid API key" => (Said::Status(401), EVER),
+        What::Sees(Sees::NoMethod) => match fault.methods.as_slice() {
+            [method] if method.starts_with("eth_get") || method == "eth_call" => {
+                (Said::Unknown(method.clone()), METHOD)
+            }
+            _ => return None,
+        },
+        What::Carries(_) | What::Says(_) | What::Sees(_) => return None,
+    })
 }
 
 /// The endpoints above a lowest tier of which every endpoint is steady.

@@ -25,7 +25,7 @@ use crate::chain::Chain;
 use crate::history::History;
 use ledger::Ledger;
 pub use promises::{Outage, Promises};
-pub use standing::{Dead, Pause, Share};
+pub use standing::{Dead, Pause, Said, Share};
 
 /// A kind of broken promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -38,7 +38,7 @@ pub struct Promises {
     pub sighted: Vec<usize>,
     /// Endpoints that fail everything from some moment on.
     pub dead: Vec<Dead>,
-    /// Endpoints that state how long they do not want to be asked.
+    /// Endpoints that say for how long they are not to be asked.
     pub pauses: Vec<Pause>,
     /// Endpoints that are not needed.
     pub reserve: Vec<usize>,
@@ -253,6 +253,15 @@ fn outages(scenario: &Scenario) -> Vec<Outage> {
     }]
 }
 
+/// Whether the tier above the lowest one is steady throughout: with all attempts spent below it, one
+/// more goes there.
+fn is_next_tier(router: &Routing, steady: &[usize]) -> bool {
+    let tiers: BTreeSet<u8> = router.seats.iter().map(|seat| seat.tier).collect();
+    let next = tiers.iter().nth(1);
+    let mut of_next = (0..).zip(&router.seats).filter(|(_, seat)| Some(&seat.tier) == next);
+    next.is_some() && of_next.all(|(node, _)| steady.contains(&node))
+}
+
 /// The nodes without any fault or limit, where the router has time and attempts enough to come to
 /// one of them whatever the others do.
 fn steady(scenario: &Scenario) -> Vec<usize> {
@@ -284,7 +293,9 @@ fn steady(scenario: &Scenario) -> Vec<usize> {
     }
     let others = scenario.nodes.len() - steady.len();
     let attempts = match router.retries {
-        Retries::Times(times) => scenario.nodes.len() <= usize::from(times) + 1,
+        Retries::Times(times) => {
+            scenario.nodes.len() <= usize::from(times) + 1 || is_next_tier(router, &steady)
+        }
         Retries::Deadline => true,
     };
     // Each of the others costs a chain check and an attempt.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::time::Duration;
 
-use super::ledger::{Ledger, Reached};
+use super::ledger::{Ledger, Reached, Served};
 use super::{Breach, Promises, Violation};
 
 /// An endpoint that fails every request from some moment on, while another one fails nobody.
@@ -19,15 +19,44 @@ pub struct Dead {
     pub notice: Duration,
 }
 
-/// An endpoint that states how long it does not want to be asked, with this HTTP status.
+/// An endpoint that says, or makes plain, for how long it is not to be asked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pause {
     /// Which.
     pub node: usize,
-    /// The status of the answers that say so.
-    pub status: u16,
+    /// The answers that say so.
+    pub said: Said,
     /// For how long.
     pub wait: Duration,
+}
+
+/// An answer after which an endpoint is left alone.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Said {
+    /// One with this HTTP status.
+    Status(u16),
+    /// That it does not know this method; it is left alone with this method.
+    Unknown(String),
+}
+
+impl Said {
+    fn heard(&self, served: &Served<'_>) -> bool {
+        match self {
+            Self::Status(status) => served.status == *status,
+            Self::Unknown(method) => {
+                let mut errors = served.replies.iter().filter_map(|reply| reply.error);
+                served.methods.contains(method)
+                    && errors.any(|error| error.contains(r#""code":-32601"#))
+            }
+        }
+    }
+
+    fn concerns(&self, reached: &Reached<'_>) -> bool {
+        match self {
+            Self::Status(_) => true,
+            Self::Unknown(method) => reached.method == method,
+        }
+    }
 }
 
 /// The share of the reads that an endpoint may get, and must get, once all are known.
@@ -157,11 +186,12 @@ fn close(run: &[&Reached<'_>]) -> bool {
 /// Requests to an endpoint before the time is over that it asked for.
 fn hasty(ledger: &Ledger<'_>, pause: &Pause, found: &mut Vec<Violation>) {
     let served = ledger.served.iter();
-    let said = served.filter(|served| served.node == pause.node && served.status == pause.status);
+    let said = served.filter(|served| served.node == pause.node && pause.said.heard(served));
     let mut said: Vec<_> = said.collect();
     said.reverse();
     let mut until = Duration::ZERO;
-    for reached in ledger.reached.iter().filter(|r| r.node == pause.node) {
+    let own = |r: &&Reached<'_>| r.node == pause.node && pause.said.concerns(r);
+    for reached in ledger.reached.iter().filter(own) {
         while let Some(heard) = said.pop_if(|heard| heard.place < reached.place) {
             until = until.max(heard.at.saturating_add(pause.wait));
         }

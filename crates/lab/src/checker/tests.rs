@@ -14,6 +14,7 @@ use crate::node::{Carriage, Dialect, Latency, Node, Profile};
 use crate::scenario::Budget;
 
 mod routing;
+mod standing;
 
 const MS: Duration = Duration::from_millis(1);
 const WHO: Address = Address::repeat_byte(3);

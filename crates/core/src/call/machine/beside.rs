@@ -12,8 +12,8 @@ impl Machine {
         let may = width >= 2
             && !self.plan.one_at_a_time
             && !self.is_shuffled(router)
-            && self.plan.is_repeatable()
-            && self.plan.method.race == Racing::Yes;
+            && (self.plan.is_repeatable() && self.plan.method.race == Racing::Yes
+                || crate::mutant::is(crate::mutant::Mutant::SendsRace));
         if !may {
             return None;
         }
@@ -97,8 +97,8 @@ impl Machine {
             && !self.plan.one_at_a_time
             && !self.is_shuffled(router)
             && self.checking.is_none()
-            && self.plan.is_repeatable()
-            && self.plan.method.hedge == Racing::Yes;
+            && (self.plan.is_repeatable() && self.plan.method.hedge == Racing::Yes
+                || crate::mutant::is(crate::mutant::Mutant::SendsAreHedged));
         if !may {
             return None;
         }

@@ -106,7 +106,8 @@ impl Machine {
                 if *showable {
                     self.best.consider(verdict.class, attempt);
                 }
-                if self.may_move_on(verdict, *delivery) {
+                let ends = crate::mutant::is(crate::mutant::Mutant::FirstFailureEnds);
+                if !ends && self.may_move_on(verdict, *delivery) {
                     self.next_after(&ticket);
                 } else {
                     self.over(router, Outcome::Failed(self.best.attempt()), now);
@@ -117,7 +118,7 @@ impl Machine {
 
     fn weigh(&self, router: &Router, ticket: &Ticket, content: Content, now: Now) -> Weight {
         // Whoever may not ask a second endpoint takes what comes.
-        if !self.plan.is_repeatable() {
+        if !self.plan.is_repeatable() || crate::mutant::is(crate::mutant::Mutant::NullIsAnAnswer) {
             return Weight::Answer;
         }
         let row = self.plan.method;
@@ -171,7 +172,8 @@ impl Machine {
         if !self.running.is_empty() {
             return;
         }
-        if absent.believed && (self.confirmed || self.attempts > 1) {
+        let enough = self.confirmed || self.attempts > 1 || crate::mutant::is(crate::mutant::Mutant::AbsentNeedsNobody);
+        if absent.believed && enough {
             self.state = State::Done(Outcome::Answered(absent.attempt));
         } else if self.confirmed {
             self.give_up(router, now);
@@ -213,6 +215,9 @@ impl Machine {
 
     fn may_move_on(&self, verdict: &Verdict, delivery: Delivery) -> bool {
         let row = self.plan.method;
+        if crate::mutant::is(crate::mutant::Mutant::MaybeSentMovesOn) {
+            return true;
+        }
         if self.plan.solitary {
             return delivery == Delivery::NotSent;
         }
