@@ -196,6 +196,23 @@ mod tests {
         assert_eq!(expected, Some(OTHER));
     }
 
+    // R-19, L-10
+    #[test]
+    fn is_turned_on_and_off_at_run_time_and_keeps_a_quarantine() {
+        let mut check = ChainCheck::new(true);
+        check.set_verify(false);
+        assert!(!check.needs_check());
+        check.set_verify(true);
+        assert!(check.needs_check());
+        answered(&mut check, MAINNET);
+        check.set_verify(true);
+        assert_eq!(check.identity(), Identity::Verified);
+        check.invalidate();
+        answered(&mut check, OTHER);
+        check.set_verify(false);
+        assert_eq!(check.identity(), Identity::Quarantined { found: OTHER });
+    }
+
     //
     #[test]
     fn asks_nobody_where_checks_are_off() {

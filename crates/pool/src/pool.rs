@@ -91,6 +91,9 @@ impl Pool {
     ///
     /// Cancellation: dropping the future abandons the checks that no call shares.
     pub async fn check_all(&self, timeout: Duration) -> Snapshot {
+        if self.inner.is_closed() {
+            return self.snapshot();
+        }
         let unchecked: Vec<_> = {
             let state = self.inner.lock();
             let ids = state.router.ids();
@@ -113,6 +116,9 @@ impl Pool {
     ///
     /// Cancellation: dropping the future abandons the probes.
     pub async fn probe(&self) -> Snapshot {
+        if self.inner.is_closed() {
+            return self.snapshot();
+        }
         let targets: Vec<_> = {
             let now = self.inner.now();
             let mut state = self.inner.lock();

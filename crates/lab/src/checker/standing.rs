@@ -246,7 +246,10 @@ fn restless(ledger: &Ledger<'_>, promises: &Promises, found: &mut Vec<Violation>
         let last = calls.range(..=reached.at).next_back().copied();
         let since = reached.at.saturating_sub(last.unwrap_or_default());
         if since > quiet {
-            let detail = format!("endpoint {} was asked {since:?} after the last call", reached.node);
+            let detail = format!(
+                "endpoint {} was asked {since:?} after the last call",
+                reached.node
+            );
             found.push(violation(Breach::Restless, reached.at, detail));
             return;
         }

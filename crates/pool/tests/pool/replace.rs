@@ -2,7 +2,7 @@
 
 use crate::{
     bench::{call, result},
-    fake::{Fake, Reply, builder, endpoint, ms, pool, s, still, with_profiles},
+    fake::{Fake, Reply, builder, endpoint, ms, pool, s, still, tiered, with_profiles},
 };
 use highwater::{
     Endpoint, Error, Event, Pool, SecretUrl,
@@ -400,9 +400,10 @@ async fn events_name_the_endpoint_that_was_there_when_they_happened() {
 // L-1
 #[tokio::test(start_paused = true)]
 async fn a_closed_pool_fails_at_once_and_sends_nothing_while_calls_under_way_finish() {
-    let fake = node("1");
-    let pool = pool(&[&fake], still());
-    pool.check_all(s(1)).await;
+    let (fake, other) = (node("1"), node("1"));
+    fake.on("eth_call", Reply::reset().after(ms(20)));
+    let pool = tiered(&[&fake, &other], still());
+    // It fails over to an endpoint whose chain nobody knows yet.
     let running = tokio::spawn({
         let pool = pool.clone();
         async move { result(&pool, "eth_call").await }
@@ -414,6 +415,14 @@ async fn a_closed_pool_fails_at_once_and_sends_nothing_while_calls_under_way_fin
         call(&pool, "eth_call", "[]").await.unwrap_err(),
         Error::Closed
     );
-    assert_eq!(fake.seen().len(), sent);
+    let new = node("2");
+    pool.replace_endpoints(vec![endpoint(&fake, "a"), endpoint(&new, "b")], None)
+        .unwrap();
+    pool.check_all(s(1)).await;
+    pool.probe().await;
+    pool.run_probes().await;
+    assert_eq!((fake.seen().len(), new.seen().len()), (sent, 0));
+    pool.replace_endpoints(vec![endpoint(&fake, "a"), endpoint(&other, "b")], None)
+        .unwrap();
     assert_eq!(running.await.unwrap(), "1");
 }

@@ -139,6 +139,22 @@ fn keeps_its_totals_across_a_restart() {
     again.restore_totals(&before.totals(now.wall), now.wall);
     assert!(!again.available(now));
     assert_eq!(again.totals(now.wall), before.totals(now.wall));
+    // Another pool that shares the account restores it too.
+    again.restore_totals(&before.totals(now.wall), now.wall);
+    assert_eq!(again.totals(now.wall), before.totals(now.wall));
+}
+
+// L-10
+#[test]
+fn is_like_another_of_the_same_name_that_may_spend_the_same() {
+    let rate = |rps| {
+        let burst = 10.0;
+        learning(Some(Rate { rps, burst }))
+    };
+    let account = Account::new("a", &rate(1.0));
+    assert!(account.is_like(&Account::new("a", &rate(1.0))));
+    assert!(!account.is_like(&Account::new("b", &rate(1.0))));
+    assert!(!account.is_like(&Account::new("a", &rate(2.0))));
 }
 
 //

@@ -4,6 +4,7 @@ mod books;
 mod capabilities;
 mod explained;
 mod probes;
+mod replaced;
 mod views;
 
 use super::*;

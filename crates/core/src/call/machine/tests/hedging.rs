@@ -169,20 +169,20 @@ fn copies_to_nobody_whose_circuit_is_not_closed() {
 //
 #[test]
 fn is_off_while_more_than_half_are_ejected_for_the_method() {
+    let free = EndpointId(4);
     for (ejected, copied) in [(1, true), (2, true), (3, false)] {
-        let mut bench = hedged(4).call("eth_call");
+        let mut bench = hedged(5).call("eth_call");
         for endpoint in [B, C, D].into_iter().take(ejected) {
             // Of one lane alone: others may still be asked there.
             bench.history(endpoint, 3, Duration::ZERO, &lost());
         }
         bench.pass(millis(100));
-        let mut plan = bench.plan("eth_call");
-        plan.only = None;
-        bench.begin(plan);
+        bench.next("eth_call");
         bench.sends_to(A, FIRST);
         bench.pass(millis(250));
         let sent = matches!(bench.poll(), Action::Send { .. });
-        assert_eq!(sent, copied, "{ejected} of 4");
+        assert_eq!(sent, copied, "{ejected} of 5");
+        assert_eq!(bench.out(free, "eth_call", ""), None);
     }
 }
 
@@ -201,9 +201,7 @@ fn never_leaves_the_tier() {
 fn skips_the_spent() {
     let mut bench = hedged(3).budget(B, 0.001, 1.0).call("eth_call");
     bench.history(B, 1, Duration::ZERO, &Settled::VALUE);
-    let mut plan = bench.plan("eth_call");
-    plan.only = None;
-    bench.begin(plan);
+    bench.next("eth_call");
     bench.sends_to(A, FIRST);
     let wait = bench.waits();
     bench.pass(wait);

@@ -289,3 +289,50 @@ fn does_not_race_while_everybody_fails() {
     bench.next("eth_call");
     assert_eq!(racers(&mut bench), [B, A]);
 }
+
+// what a race narrowed to is an ordinary attempt, and a hedge that beats it cancels it
+#[test]
+fn a_race_of_one_is_an_ordinary_attempt() {
+    let shared = account(0.001, 2.0);
+    let mut bench = Setup::new(3)
+        .race(2)
+        .set(|s| s.hedge = Some(Default::default()))
+        .profile(A, |p| p.account = shared.clone())
+        .profile(B, |p| p.account = shared.clone())
+        .profile(C, |p| p.weight = 0.5)
+        .set(|s| s.strategy = Strategy::Adaptive)
+        .call("eth_call");
+    bench.history(A, 1, Duration::ZERO, &Settled::VALUE);
+    bench.next("eth_call");
+    let (first, _) = bench.sends();
+    assert_eq!(race_told(&mut bench), None);
+    let wait = bench.waits();
+    bench.pass(wait);
+    bench.sends_to(C, SECOND);
+    bench.settle(SECOND, &Settled::VALUE);
+    bench.ends();
+    let leftovers = bench.machine.leftovers();
+    assert!(
+        matches!(leftovers.as_slice(), [(_, Leftover::Cancel)]),
+        "{leftovers:?}"
+    );
+    assert_eq!(leftovers[0].0.endpoint(), first);
+}
+
+// the attempt beyond the count goes above the tier that raced
+#[test]
+fn a_race_in_a_higher_tier_leaves_no_way_up_to_its_own() {
+    let mut bench = Setup::new(4)
+        .tier(B, 1)
+        .tier(C, 1)
+        .tier(D, 1)
+        .race(2)
+        .set(|s| s.retry.count = RetryCount::Times(0))
+        .call("eth_call");
+    bench.history(A, 3, Duration::ZERO, &lost());
+    bench.next("eth_call");
+    assert_eq!(racers(&mut bench), [B, C]);
+    bench.settle(FIRST, &lost());
+    bench.settle(SECOND, &lost());
+    assert_eq!(bench.ends(), Outcome::Failed(None));
+}

@@ -122,6 +122,12 @@ fn whatever_comes_of_that_head_the_call_goes_on() {
     bench.machine.on_head(B);
     // Once a call for each endpoint.
     bench.sends_to(B, SECOND);
+    // Nothing may have been sent at all: it had no token for it.
+    let mut bench = Setup::new(2).tier(B, 1).probed().call("eth_call");
+    bench.asks(A, FIRST, &lost());
+    assert!(matches!(bench.poll(), Action::Head { endpoint: B, .. }));
+    bench.machine.on_head(B);
+    bench.sends_to(B, SECOND);
 }
 
 // the lowest tier is the timer's, and so is everybody whose head is fresh
