@@ -148,9 +148,9 @@ mod switch {
 }
 
 #[cfg(feature = "mutants")]
-pub use switch::set;
-#[cfg(feature = "mutants")]
 pub(crate) use switch::is;
+#[cfg(feature = "mutants")]
+pub use switch::set;
 
 /// Whether a fault is switched on.
 #[cfg(not(feature = "mutants"))]

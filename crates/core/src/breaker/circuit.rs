@@ -261,7 +261,7 @@ impl Circuit {
         }
         if !crate::mutant::is(crate::mutant::Mutant::RetryAfterIgnored)
             && let (Some(stated), None, false) =
-            (fault.retry_after, self.excluded, fault.kind == Kind::Quota)
+                (fault.retry_after, self.excluded, fault.kind == Kind::Quota)
         {
             let length = if stated.is_zero() {
                 self.settings.cooldown

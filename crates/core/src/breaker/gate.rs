@@ -140,7 +140,10 @@ impl Gate {
     /// Takes the trial, if it is free.
     pub(super) fn begin(&mut self, number: u64, settings: &BreakerSettings, now: Instant) -> bool {
         let free = self.stand(settings, now) == GateStand::HalfOpen;
-        if let (State::Open(outage), true) = (&mut self.state, free && !crate::mutant::is(crate::mutant::Mutant::HalfOpenAdmitsAll)) {
+        if let (State::Open(outage), true) = (
+            &mut self.state,
+            free && !crate::mutant::is(crate::mutant::Mutant::HalfOpenAdmitsAll),
+        ) {
             outage.trial = Some(Trial { number, began: now });
         }
         free
@@ -240,7 +243,11 @@ impl Gate {
         reason: Reason,
         settings: &BreakerSettings,
     ) -> Opened {
-        let length = if crate::mutant::is(crate::mutant::Mutant::LadderStandsStill) { settings.cooldown } else { self.rung };
+        let length = if crate::mutant::is(crate::mutant::Mutant::LadderStandsStill) {
+            settings.cooldown
+        } else {
+            self.rung
+        };
         self.rung = length.saturating_mul(2).min(settings.max_cooldown);
         self.open(length, reason, evidence)
     }
@@ -275,7 +282,11 @@ impl Gate {
             State::Closed { .. } => evidence.now,
             State::Open(outage) => outage.since,
         };
-        let length = if crate::mutant::is(crate::mutant::Mutant::EjectionsLastNoTime) { Duration::ZERO } else { length };
+        let length = if crate::mutant::is(crate::mutant::Mutant::EjectionsLastNoTime) {
+            Duration::ZERO
+        } else {
+            length
+        };
         let until = later(evidence.now, length);
         self.state = State::Open(Outage {
             since,

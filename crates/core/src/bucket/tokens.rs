@@ -75,7 +75,11 @@ impl Tokens {
         let passed = now.saturating_duration_since(at);
         if !passed.is_zero() {
             let passed = u64::try_from(passed.as_nanos()).unwrap_or(u64::MAX);
-            let passed = if crate::mutant::is(crate::mutant::Mutant::TokensComeTwiceAsFast) { passed.saturating_mul(2) } else { passed };
+            let passed = if crate::mutant::is(crate::mutant::Mutant::TokensComeTwiceAsFast) {
+                passed.saturating_mul(2)
+            } else {
+                passed
+            };
             self.held = self.held.saturating_add(passed).min(self.most);
             self.at = Some(now);
         }
@@ -97,7 +101,11 @@ fn measures(rate: Rate) -> (u64, u64) {
     } else {
         (interval as f64 * burst) as u64
     };
-    let more = if crate::mutant::is(crate::mutant::Mutant::BurstIsOneMore) { interval } else { 0 };
+    let more = if crate::mutant::is(crate::mutant::Mutant::BurstIsOneMore) {
+        interval
+    } else {
+        0
+    };
     (interval, most.saturating_add(more))
 }
 

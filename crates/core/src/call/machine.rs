@@ -215,7 +215,9 @@ impl Machine {
     #[must_use]
     pub fn new(plan: Plan) -> Self {
         let plan = match plan.deadline.checked_add(plan.attempt_timeout) {
-            Some(deadline) if crate::mutant::is(crate::mutant::Mutant::DeadlineIsLate) => Plan { deadline, ..plan },
+            Some(deadline) if crate::mutant::is(crate::mutant::Mutant::DeadlineIsLate) => {
+                Plan { deadline, ..plan }
+            }
             Some(_) | None => plan,
         };
         Self {
@@ -344,7 +346,10 @@ impl Machine {
                 (Purpose::Next, Tiers::All)
             }
             // Spent; one more attempt on an untried endpoint of a higher tier.
-            Reason::Failed if !self.rounds.stepped_up() && !crate::mutant::is(crate::mutant::Mutant::NoStepUp) => {
+            Reason::Failed
+                if !self.rounds.stepped_up()
+                    && !crate::mutant::is(crate::mutant::Mutant::NoStepUp) =>
+            {
                 (Purpose::Next, Tiers::UntriedAbove(self.tier))
             }
             Reason::Failed => return self.give_up(router, now),

@@ -285,7 +285,11 @@ fn judge<'a>(
         return Err(BadReply::Version);
     }
     let owner = match Owner::of(members) {
-        Owner::Id(id) if !is_ours(id) && !crate::mutant::is(crate::mutant::Mutant::ForeignIdAccepted) => Owner::Foreign,
+        Owner::Id(id)
+            if !is_ours(id) && !crate::mutant::is(crate::mutant::Mutant::ForeignIdAccepted) =>
+        {
+            Owner::Foreign
+        }
         owner => owner,
     };
     match (result, error) {
@@ -301,7 +305,9 @@ fn judge<'a>(
                 .ok_or(BadReply::ErrorShape),
             Owner::Foreign => Err(BadReply::WrongId),
         },
-        (Some(result), Some(_)) if crate::mutant::is(crate::mutant::Mutant::BothAccepted) => Ok(Reply::Result(result)),
+        (Some(result), Some(_)) if crate::mutant::is(crate::mutant::Mutant::BothAccepted) => {
+            Ok(Reply::Result(result))
+        }
         (Some(_), Some(_)) => Err(BadReply::Both),
     }
 }

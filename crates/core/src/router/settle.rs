@@ -123,7 +123,9 @@ impl Router {
         let Some(known) = self.endpoints.get_mut(endpoint.index()) else {
             return false;
         };
-        if !crate::mutant::is(crate::mutant::Mutant::ChecksAreFree) && !known.profile.account.take(now) {
+        if !crate::mutant::is(crate::mutant::Mutant::ChecksAreFree)
+            && !known.profile.account.take(now)
+        {
             return false;
         }
         let account = &known.profile.account;

@@ -93,7 +93,11 @@ impl Router {
         let plan = query.plan;
         let known = self.endpoint(endpoint);
         let verified = match known.check.identity() {
-            Identity::Quarantined { .. } if !crate::mutant::is(crate::mutant::Mutant::QuarantineLifted) => return Err(Why::Quarantined),
+            Identity::Quarantined { .. }
+                if !crate::mutant::is(crate::mutant::Mutant::QuarantineLifted) =>
+            {
+                return Err(Why::Quarantined);
+            }
             Identity::Quarantined { .. } | Identity::Verified => true,
             Identity::Unchecked => crate::mutant::is(crate::mutant::Mutant::UncheckedServe),
         };
@@ -123,9 +127,16 @@ impl Router {
         let state = match known.circuit.stand(plan.method.lane, plan.key, at) {
             Stand::Closed { share } => State::Closed { share },
             // Only a call that may be repeated is the trial.
-            Stand::HalfOpen if plan.is_repeatable() || crate::mutant::is(crate::mutant::Mutant::AnyCallIsATrial) => State::Trial,
+            Stand::HalfOpen
+                if plan.is_repeatable()
+                    || crate::mutant::is(crate::mutant::Mutant::AnyCallIsATrial) =>
+            {
+                State::Trial
+            }
             Stand::HalfOpen | Stand::Trial => State::Ejected { until: None },
-            Stand::Open { .. } if crate::mutant::is(crate::mutant::Mutant::EjectionIgnored) => State::Closed { share: 1.0 },
+            Stand::Open { .. } if crate::mutant::is(crate::mutant::Mutant::EjectionIgnored) => {
+                State::Closed { share: 1.0 }
+            }
             Stand::Open { until, .. } => State::Ejected { until: Some(until) },
             Stand::MethodOff { .. } => return Err(Why::MethodOff),
             Stand::Excluded { .. } => return Err(Why::Excluded),
@@ -148,7 +159,8 @@ impl Router {
             keeps: known.learned.serves(&plan.need, reference, at),
             shy: known.is_shy(plan.key, at),
             head,
-            asked: asked.is_some_and(|asked| asked.round >= query.round) && !crate::mutant::is(crate::mutant::Mutant::SameEndpointAgain),
+            asked: asked.is_some_and(|asked| asked.round >= query.round)
+                && !crate::mutant::is(crate::mutant::Mutant::SameEndpointAgain),
             verified,
         })
     }

@@ -258,7 +258,9 @@ fn outages(scenario: &Scenario) -> Vec<Outage> {
 fn is_next_tier(router: &Routing, steady: &[usize]) -> bool {
     let tiers: BTreeSet<u8> = router.seats.iter().map(|seat| seat.tier).collect();
     let next = tiers.iter().nth(1);
-    let mut of_next = (0..).zip(&router.seats).filter(|(_, seat)| Some(&seat.tier) == next);
+    let mut of_next = (0..)
+        .zip(&router.seats)
+        .filter(|(_, seat)| Some(&seat.tier) == next);
     next.is_some() && of_next.all(|(node, _)| steady.contains(&node))
 }
 

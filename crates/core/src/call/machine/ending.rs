@@ -172,7 +172,9 @@ impl Machine {
         if !self.running.is_empty() {
             return;
         }
-        let enough = self.confirmed || self.attempts > 1 || crate::mutant::is(crate::mutant::Mutant::AbsentNeedsNobody);
+        let enough = self.confirmed
+            || self.attempts > 1
+            || crate::mutant::is(crate::mutant::Mutant::AbsentNeedsNobody);
         if absent.believed && enough {
             self.state = State::Done(Outcome::Answered(absent.attempt));
         } else if self.confirmed {

@@ -10,7 +10,7 @@ use crate::scenario::Scenario;
 const RECEIPT: &str = "eth_getTransactionReceipt";
 
 impl Tale {
-    fn called(mut self, at: u32, method: &str, params: &Value) -> Self {
+    pub(super) fn called(mut self, at: u32, method: &str, params: &Value) -> Self {
         self.calls += 1;
         self.events.push(Event::Called {
             at: MS * at,
@@ -23,7 +23,7 @@ impl Tale {
         self
     }
 
-    fn told(mut self, at: u32, got: Got) -> Self {
+    pub(super) fn told(mut self, at: u32, got: Got) -> Self {
         self.events.push(Event::Answered {
             at: MS * at,
             call: self.calls,
@@ -34,7 +34,7 @@ impl Tale {
     }
 
     /// A request to a node, and what it said, as the members of its reply.
-    fn exchange(
+    pub(super) fn exchange(
         mut self,
         (from, to): (u32, u32),
         node: usize,

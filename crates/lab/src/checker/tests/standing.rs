@@ -24,12 +24,7 @@ fn reports_a_request_before_the_chain_is_known() {
     };
     let tale = |at| {
         let known = json!({"id": 7, "result": "0x539"});
-        let tale = Tale::default().exchange(
-            (0, 10),
-            0,
-            ("eth_chainId", &json!([])),
-            (200, &known),
-        );
+        let tale = Tale::default().exchange((0, 10), 0, ("eth_chainId", &json!([])), (200, &known));
         reads(tale, 0, [at]).breaches_of(&promises)
     };
     assert_eq!(tale(11), []);
@@ -54,7 +49,10 @@ fn reports_more_than_trials_at_an_endpoint_that_is_out() {
         reads(tale, 0, later.iter().copied()).breaches_of(&promises)
     };
     // Known to be out from 2.3 s on; trials after 5, 15 and 35 s fit, and two more are not counted.
-    assert_eq!(tale(&[2_000, 2_300, 7_000, 17_000, 37_000, 39_000, 40_000]), []);
+    assert_eq!(
+        tale(&[2_000, 2_300, 7_000, 17_000, 37_000, 39_000, 40_000]),
+        []
+    );
     let sixth = tale(&[7_000, 17_000, 37_000, 38_000, 39_000, 40_000]);
     assert_eq!(sixth, [Breach::Crowded]);
     // Too far apart to be three in a row.
@@ -101,13 +99,19 @@ fn reports_a_request_before_a_pause_is_over() {
     let stated = promises(Said::Status(503), 7);
     assert_eq!(reads(busy(), 0, [8_000]).breaches_of(&stated), []);
     assert_eq!(reads(busy(), 1, [1_001]).breaches_of(&stated), []);
-    assert_eq!(reads(busy(), 0, [7_999]).breaches_of(&stated), [Breach::Hasty]);
+    assert_eq!(
+        reads(busy(), 0, [7_999]).breaches_of(&stated),
+        [Breach::Hasty]
+    );
     let unknown = json!({"id": 7, "error": {"code": -32601, "message": "no such method"}});
     let lacks = || said(Tale::default(), 1_000, 200, &unknown);
     let method = promises(Said::Unknown(READ.into()), 3_600);
     let other = lacks().received(2_000, 0, "eth_call", &json!([]));
     assert_eq!(other.breaches_of(&method), []);
-    assert_eq!(reads(lacks(), 0, [2_000]).breaches_of(&method), [Breach::Hasty]);
+    assert_eq!(
+        reads(lacks(), 0, [2_000]).breaches_of(&method),
+        [Breach::Hasty]
+    );
 }
 
 // B-4, R-1
@@ -175,7 +179,12 @@ fn routed(router: &str, nodes: &str) -> Promises {
 #[test]
 fn a_scenario_says_who_is_out_and_who_asks_for_a_pause() {
     let good = "[[nodes]]\nname = 'good'\n";
-    let with = |fault: &str| routed("", &format!("[[nodes]]\nname = 'n'\nfaults = [{fault}]\n{good}"));
+    let with = |fault: &str| {
+        routed(
+            "",
+            &format!("[[nodes]]\nname = 'n'\nfaults = [{fault}]\n{good}"),
+        )
+    };
     let out = with("{ kind = 'reset', from = '5s' }");
     assert_eq!(out.dead.len(), 1);
     assert_eq!(out.dead[0].during, MS * 5_000..MS * 60_000);
@@ -188,15 +197,39 @@ fn a_scenario_says_who_is_out_and_who_asks_for_a_pause() {
         assert_eq!(with(fault).dead, [], "{fault}");
     }
     for (fault, said, seconds) in [
-        ("kind = 'page', status = 503, retry_after = 7", Said::Status(503), 7),
-        ("kind = 'page', status = 503, retry_after = 900", Said::Status(503), 60),
-        ("kind = 'rate-limit', rate = 1, retry_after = 2", Said::Status(429), 2),
+        (
+            "kind = 'page', status = 503, retry_after = 7",
+            Said::Status(503),
+            7,
+        ),
+        (
+            "kind = 'page', status = 503, retry_after = 900",
+            Said::Status(503),
+            60,
+        ),
+        (
+            "kind = 'rate-limit', rate = 1, retry_after = 2",
+            Said::Status(429),
+            2,
+        ),
         ("kind = 'quota', requests = 3", Said::Status(402), 120),
-        ("kind = 'no-method', methods = ['eth_call']", Said::Unknown("eth_call".into()), 3_600),
+        (
+            "kind = 'no-method', methods = ['eth_call']",
+            Said::Unknown("eth_call".into()),
+            3_600,
+        ),
     ] {
         let found = with(&format!("{{ {fault} }}")).pauses;
         let wait = Duration::from_secs(seconds);
-        assert_eq!(found, [Pause { node: 0, said, wait }], "{fault}");
+        assert_eq!(
+            found,
+            [Pause {
+                node: 0,
+                said,
+                wait
+            }],
+            "{fault}"
+        );
     }
     assert_eq!(with("{ kind = 'page', status = 503 }").pauses, []);
     // Nobody else is there, or breakers are off: nothing is promised.
