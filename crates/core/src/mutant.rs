@@ -7,6 +7,10 @@
 
 /// A fault. The name says what the engine then does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    not(feature = "mutants"),
+    expect(unreachable_pub, reason = "public with the feature")
+)]
 pub enum Mutant {
     /// A half-open circuit lets everybody try.
     HalfOpenAdmitsAll,

@@ -570,6 +570,7 @@ impl Machine {
         Query {
             plan: &self.plan,
             asked: &self.asked,
+            looked: &self.looked,
             round: self.rounds.number(),
             purpose,
             tiers,

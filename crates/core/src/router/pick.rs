@@ -65,6 +65,8 @@ pub(crate) enum Tiers {
 pub(crate) struct Query<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) asked: &'a [Asked],
+    /// Endpoints whose head was read for this call.
+    pub(crate) looked: &'a [EndpointId],
     pub(crate) round: u16,
     pub(crate) purpose: Purpose,
     pub(crate) tiers: Tiers,
@@ -80,6 +82,7 @@ impl<'a> Query<'a> {
         Self {
             plan,
             asked: &[],
+            looked: &[],
             round: 0,
             purpose: Purpose::First,
             tiers: Tiers::All,

@@ -170,7 +170,12 @@ impl Router {
     pub(super) fn able(&self, standing: &mut Standing, query: &Query<'_>, now: Now) {
         let holder = |e: &Eligible| e.reached == Holds::Yes && e.keeps != Holds::No;
         if standing.iter().any(holder) {
-            standing.retain(|e| e.reached != Holds::No);
+            // None of them can be asked now: whoever was below may have got there since.
+            let open = |e: &Eligible| !e.asked && !e.is_ejected() && e.has_token();
+            let served = standing.iter().any(|e| holder(e) && open(e));
+            let again =
+                |e: &Eligible| !served && open(e) && self.looks_again(e.endpoint, query, now);
+            standing.retain(|e| e.reached != Holds::No || again(e));
         }
         if standing.iter().any(|e| e.keeps == Holds::Yes) {
             standing.retain(|e| e.keeps != Holds::No);
@@ -182,6 +187,15 @@ impl Router {
             let below = |e: &Eligible| e.head.is_some_and(|head| head < reference);
             standing.retain(|e| e.reached == Holds::Yes || !below(e));
         }
+    }
+
+    /// Whether the call may have this head read again, which it may once of each endpoint.
+    fn looks_again(&self, endpoint: EndpointId, query: &Query<'_>, now: Now) -> bool {
+        let purpose = match query.purpose {
+            Purpose::First | Purpose::Next => true,
+            Purpose::Copy | Purpose::Confirm => false,
+        };
+        purpose && !query.looked.contains(&endpoint) && self.rereads_head(endpoint, now)
     }
 
     /// Of those able, the ones to choose from now. `resort`: everybody is ejected, and the call may

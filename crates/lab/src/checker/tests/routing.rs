@@ -88,15 +88,16 @@ fn reports_a_request_to_an_endpoint_that_said_that_it_serves_another_chain() {
     };
     let other = json!({"id": 7, "result": "0x5"});
     assert_eq!(tale(&other, 11), [Breach::OtherChain]);
-    assert_eq!(tale(&other, 1), []);
-    // The right chain, "not ready", and replies that answer nothing.
+    assert_eq!(tale(&json!({"id": 7, "result": "0x539"}), 11), []);
+    // Before it said so; then "not ready", and replies that answer nothing, which say no chain at all.
+    assert_eq!(tale(&other, 1), [Breach::Unchecked]);
     for reply in [
-        json!({"id": 7, "result": "0x539"}),
         json!({"id": 7, "result": "0x0"}),
+        json!({"id": 7, "result": null}),
         json!({"id": 8, "result": "0x5"}),
         json!({"id": 7, "result": "0x5", "error": {"code": 1}}),
     ] {
-        assert_eq!(tale(&reply, 11), [], "{reply}");
+        assert_eq!(tale(&reply, 11), [Breach::Unchecked], "{reply}");
     }
 }
 
@@ -245,9 +246,12 @@ fn null(
     let params = json!([block.mined[0].tx.tx_hash()]);
     let receipt = honest(0, RECEIPT, &params);
     let known = result(&json!("0x539"));
-    let tale = Tale::default()
-        .exchange((0, 1), 1, ("eth_chainId", &json!([])), (known.0, &known.1))
-        .called(5, RECEIPT, &params);
+    let check = |tale: Tale, node| {
+        let chain = ("eth_chainId", &json!([]));
+        tale.exchange((0, 1), node, chain, (known.0, &known.1))
+    };
+    let tale = [0, 1].into_iter().fold(Tale::default(), check);
+    let tale = tale.called(5, RECEIPT, &params);
     let tale = before(tale, &params, &receipt).told(50, Got::Result("null".into()));
     tale.breaches_of(&held_to(|promises| {
         promises.chain_id = Some(1337);
