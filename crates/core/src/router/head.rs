@@ -4,7 +4,7 @@ use super::{Identity, Router, settle::is_unreachable};
 use crate::{
     EndpointId, Now,
     breaker::{Meaning, MethodKey, MethodReason, Stand},
-    call::Delivery,
+    call::{Delivery, Plan},
     classify::{Class, Verdict},
     event::Event,
     heads::{HeadsView, Holds, Source},
@@ -91,14 +91,19 @@ impl Router {
             && known.tells_head(now.mono)
     }
 
-    /// Whether the head of an endpoint is to be read again before a call goes there about a block that
-    /// nobody is known to have reached: what was read is old, and what comes from below the block is
-    /// not believed (P-24). Not for every call of a burst.
-    pub(crate) fn rereads_head(&self, endpoint: EndpointId, now: Now) -> bool {
+    /// Whether the head of an endpoint that was below the block is to be read again before this call
+    /// goes there: what was read is old, and what such a call is told from below the block is not
+    /// believed (P-24). A block proves itself. Not for every call of a burst.
+    pub(crate) fn rereads_head(&self, endpoint: EndpointId, plan: &Plan, now: Now) -> bool {
+        let unproven = match plan.method.lane {
+            Lane::State | Lane::Range | Lane::Trace => true,
+            Lane::Light | Lane::Write | Lane::Stream | Lane::Denied => false,
+        };
         let known = self.endpoints.get(endpoint.index());
-        known.is_some_and(|known| {
+        let old = known.is_some_and(|known| {
             !known.head_asked_within(RELOOK, now.mono) && known.tells_head(now.mono)
-        })
+        });
+        unproven && old
     }
 
     /// Whether to ask an endpoint for `eth_capabilities`: once, after a reconnect, and again when

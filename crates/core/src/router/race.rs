@@ -5,7 +5,7 @@ use super::{
     pick::{Health, Query, strategy},
     standing::{Eligible, Standing},
 };
-use crate::{Now, heads::Holds};
+use crate::Now;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -35,11 +35,7 @@ impl Router {
         }
         let unchecked = ready.iter().filter(|e| !e.verified).map(|e| e.endpoint);
         let unchecked = unchecked.collect();
-        let looks = |e: &Eligible| {
-            self.wants_head(e.endpoint, now)
-                || (e.reached == Holds::No && self.rereads_head(e.endpoint, now))
-        };
-        ready.retain(|e| e.verified && !looks(e));
+        ready.retain(|e| e.verified && !self.looks_first(e, query.plan, now));
         // Whoever came back from an ejection races along: its trial costs nobody time.
         let trial = ready.iter().find(|e| e.is_trial()).map(|e| e.endpoint);
         ready.retain(|e| Eligible::is_closed(e));

@@ -10,7 +10,7 @@ use super::{
     explain::Why,
     pick::{Purpose, Query, Tiers, UNREACHABLE},
 };
-use crate::{EndpointId, Now, breaker::Stand, heads::Holds, identity::Identity};
+use crate::{EndpointId, Now, breaker::Stand, call::Plan, heads::Holds, identity::Identity};
 use smallvec::SmallVec;
 use std::time::{Duration, Instant};
 
@@ -191,11 +191,18 @@ impl Router {
 
     /// Whether the call may have this head read again, which it may once of each endpoint.
     fn looks_again(&self, endpoint: EndpointId, query: &Query<'_>, now: Now) -> bool {
-        let purpose = match query.purpose {
+        let asks = match query.purpose {
             Purpose::First | Purpose::Next => true,
             Purpose::Copy | Purpose::Confirm => false,
         };
-        purpose && !query.looked.contains(&endpoint) && self.rereads_head(endpoint, now)
+        let looked = query.looked.contains(&endpoint);
+        asks && !looked && self.rereads_head(endpoint, query.plan, now)
+    }
+
+    /// Whether the head of an endpoint is to be read before the call goes there.
+    pub(super) fn looks_first(&self, e: &Eligible, plan: &Plan, now: Now) -> bool {
+        self.wants_head(e.endpoint, now)
+            || (e.reached == Holds::No && self.rereads_head(e.endpoint, plan, now))
     }
 
     /// Of those able, the ones to choose from now. `resort`: everybody is ejected, and the call may

@@ -168,7 +168,7 @@ fn a_block_is_asked_of_those_who_have_it() {
         bench.next_with("eth_call", r#"[{"to":"0x1"},"0x64"]"#);
         bench.asks(B, FIRST, &Settled::VALUE);
     }
-    // Neither as a second nor as a last resort while the holder may come back.
+    // Neither as a second nor as a last resort while the holder may come back, where heads are fresh.
     bench.next_with("eth_call", r#"[{"to":"0x1"},"0x64"]"#);
     bench.asks(B, FIRST, &lost());
     bench.waits_between(millis(50), millis(100));
@@ -231,6 +231,7 @@ fn reads_again(found: u64) -> Bench {
     let mut bench = Setup::new(2).call("eth_getLogs");
     bench.head(A, 100);
     bench.head(B, 99);
+    bench.pass(millis(200));
     let params = r#"[{"fromBlock":"0x64","toBlock":"0x64"}]"#;
     bench.next_with("eth_getLogs", params);
     bench.asks(A, FIRST, &lost());
