@@ -10,7 +10,9 @@ use super::{
     explain::Why,
     pick::{Purpose, Query, Tiers, UNREACHABLE},
 };
-use crate::{EndpointId, Now, breaker::Stand, call::Plan, heads::Holds, identity::Identity};
+use crate::{
+    EndpointId, Now, breaker::Stand, call::Plan, heads::Holds, identity::Identity, method::Lane,
+};
 use smallvec::SmallVec;
 use std::time::{Duration, Instant};
 
@@ -140,6 +142,17 @@ impl Router {
             Stand::Open { until, .. } => State::Ejected { until: Some(until) },
             Stand::MethodOff { .. } => return Err(Why::MethodOff),
             Stand::Excluded { .. } => return Err(Why::Excluded),
+        };
+        // Its chain check does not go to an endpoint that fails all checks, either.
+        let state = match known.circuit.lane_stand(Lane::Light, at) {
+            Stand::Open { until, .. } if !verified => State::Ejected { until: Some(until) },
+            Stand::Trial if !verified => State::Ejected { until: None },
+            Stand::Open { .. }
+            | Stand::Trial
+            | Stand::Closed { .. }
+            | Stand::HalfOpen
+            | Stand::MethodOff { .. }
+            | Stand::Excluded { .. } => state,
         };
         let (head, reached) = match &self.heads {
             None => (None, Holds::Unknown),
