@@ -86,12 +86,34 @@ pub enum Mutant {
     BothAccepted,
     /// Weights do not count where they are drawn by.
     WeightsIgnored,
+    /// The chain's own error is a reason to ask another endpoint.
+    TerminalMovesOn,
+    /// The chain's own error is a strike.
+    TerminalIsAStrike,
+    /// Heads are never probed.
+    ProbesNever,
+    /// Nobody is ejected for being behind.
+    DriftTolerated,
+    /// Only the least loaded endpoint is measured.
+    NeverExplores,
+    /// After a long ejection the chain is not asked again.
+    RecheckForgotten,
+    /// A half-open circuit lets nobody try.
+    NobodyIsTried,
+    /// Every read is copied at once.
+    HedgesAtOnce,
+    /// One more endpoint races.
+    RaceIsWider,
+    /// Checks go to whoever fails them.
+    ChecksHeedNoBreaker,
+    /// A head below the block is believed, however old.
+    HeadsAreNotReread,
 }
 
 #[cfg(feature = "mutants")]
 impl Mutant {
     /// All of them.
-    pub const ALL: [Self; 37] = [
+    pub const ALL: [Self; 48] = [
         Self::HalfOpenAdmitsAll,
         Self::RetriesAreFree,
         Self::ChecksAreFree,
@@ -129,6 +151,17 @@ impl Mutant {
         Self::ForeignIdAccepted,
         Self::BothAccepted,
         Self::WeightsIgnored,
+        Self::TerminalMovesOn,
+        Self::TerminalIsAStrike,
+        Self::ProbesNever,
+        Self::DriftTolerated,
+        Self::NeverExplores,
+        Self::RecheckForgotten,
+        Self::NobodyIsTried,
+        Self::HedgesAtOnce,
+        Self::RaceIsWider,
+        Self::ChecksHeedNoBreaker,
+        Self::HeadsAreNotReread,
     ];
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::mutant::{self, Mutant};
 use crate::sliding::Sliding;
 
 /// How much may be retried.
@@ -77,7 +78,7 @@ impl RetryBudget {
 
     /// Spends one retry, unless nothing is left.
     pub fn try_spend(&mut self, now: Instant) -> bool {
-        if crate::mutant::is(crate::mutant::Mutant::RetryBudgetIgnored) {
+        if mutant::is(Mutant::RetryBudgetIgnored) {
             return true;
         }
         let (calls, spent) = self.counts.counts(now);

@@ -1,5 +1,6 @@
 //! How good an endpoint is for one call, as one number. Lower is better.
 
+use crate::mutant::{self, Mutant};
 use crate::stats::Blended;
 
 /// The weights of the score.
@@ -125,7 +126,7 @@ pub fn score(inputs: &Inputs, settings: &ScoreSettings) -> Parts {
         1.0 + inflight + settings.inflight_quadratic * inflight * inflight,
         1.0,
     );
-    let error = if crate::mutant::is(crate::mutant::Mutant::ErrorsWeighNothing) {
+    let error = if mutant::is(Mutant::ErrorsWeighNothing) {
         0.0
     } else {
         error
@@ -134,7 +135,7 @@ pub fn score(inputs: &Inputs, settings: &ScoreSettings) -> Parts {
     let lag = inputs.excess_lag.map_or(1.0, |blocks| {
         at_least(1.0 + settings.lag_weight * blocks as f64, 1.0)
     });
-    let lag = if crate::mutant::is(crate::mutant::Mutant::LagAttracts) {
+    let lag = if mutant::is(Mutant::LagAttracts) {
         1.0 / lag
     } else {
         lag

@@ -9,6 +9,7 @@ use super::{
     settings::BreakerSettings,
     stand::{Change, Changes, Exclusion, Reason, Stand, join},
 };
+use crate::mutant::{self, Mutant};
 use crate::{method::Lane, sliding::Sliding};
 
 /// All lanes in the order of their numbers.
@@ -259,7 +260,7 @@ impl Circuit {
             }
             Kind::RateLimited | Kind::Wait => {}
         }
-        if !crate::mutant::is(crate::mutant::Mutant::RetryAfterIgnored)
+        if !mutant::is(Mutant::RetryAfterIgnored)
             && let (Some(stated), None, false) =
                 (fault.retry_after, self.excluded, fault.kind == Kind::Quota)
         {
@@ -298,7 +299,7 @@ impl Circuit {
         reason: MethodReason,
         now: Instant,
     ) -> Option<Change> {
-        if crate::mutant::is(crate::mutant::Mutant::MissingMethodForgotten) {
+        if mutant::is(Mutant::MissingMethodForgotten) {
             return None;
         }
         let length = self.settings.method_off;
@@ -310,6 +311,9 @@ impl Circuit {
     /// True once after the endpoint was out for a long time, at the earliest when its cooldown is
     /// over: its chain is to be checked again.
     pub fn take_recheck(&mut self, now: Instant) -> bool {
+        if mutant::is(Mutant::RecheckForgotten) {
+            return false;
+        }
         if std::mem::take(&mut self.recheck) {
             return true;
         }
@@ -412,7 +416,7 @@ impl Circuit {
         if !counted {
             return;
         }
-        if crate::mutant::is(crate::mutant::Mutant::StrikesNeverEject) {
+        if mutant::is(Mutant::StrikesNeverEject) {
             return;
         }
         if self.whole.strikes() >= settings.threshold {
@@ -494,7 +498,7 @@ impl Circuit {
     }
 
     fn quota(&mut self, stated: Option<Duration>, evidence: Evidence, changes: &mut Changes) {
-        if crate::mutant::is(crate::mutant::Mutant::QuotaForgotten) {
+        if mutant::is(Mutant::QuotaForgotten) {
             return;
         }
         let length = match stated.filter(|stated| !stated.is_zero()) {
@@ -527,7 +531,7 @@ impl Circuit {
     }
 
     fn exclude(&mut self, reason: Exclusion, now: Instant, changes: &mut Changes) {
-        if crate::mutant::is(crate::mutant::Mutant::RefusalForgotten) {
+        if mutant::is(Mutant::RefusalForgotten) {
             return;
         }
         let wait = self.settings.exclusion_trial.map(|trial| trial.first);

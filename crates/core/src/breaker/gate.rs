@@ -7,6 +7,7 @@
 use std::time::{Duration, Instant};
 
 use super::{settings::BreakerSettings, stand::Reason};
+use crate::mutant::{self, Mutant};
 
 #[derive(Clone, Debug)]
 pub(super) struct Gate {
@@ -142,7 +143,7 @@ impl Gate {
         let free = self.stand(settings, now) == GateStand::HalfOpen;
         if let (State::Open(outage), true) = (
             &mut self.state,
-            free && !crate::mutant::is(crate::mutant::Mutant::HalfOpenAdmitsAll),
+            free && !mutant::is(Mutant::HalfOpenAdmitsAll),
         ) {
             outage.trial = Some(Trial { number, began: now });
         }
@@ -243,7 +244,7 @@ impl Gate {
         reason: Reason,
         settings: &BreakerSettings,
     ) -> Opened {
-        let length = if crate::mutant::is(crate::mutant::Mutant::LadderStandsStill) {
+        let length = if mutant::is(Mutant::LadderStandsStill) {
             settings.cooldown
         } else {
             self.rung
@@ -282,7 +283,7 @@ impl Gate {
             State::Closed { .. } => evidence.now,
             State::Open(outage) => outage.since,
         };
-        let length = if crate::mutant::is(crate::mutant::Mutant::EjectionsLastNoTime) {
+        let length = if mutant::is(Mutant::EjectionsLastNoTime) {
             Duration::ZERO
         } else {
             length

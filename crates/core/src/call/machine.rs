@@ -15,6 +15,7 @@ use super::{
     best::Best,
     round::{Rounds, Step},
 };
+use crate::mutant::{self, Mutant};
 use crate::{
     AttemptId, EndpointId, Now,
     classify::{Class, Verdict},
@@ -215,9 +216,7 @@ impl Machine {
     #[must_use]
     pub fn new(plan: Plan) -> Self {
         let plan = match plan.deadline.checked_add(plan.attempt_timeout) {
-            Some(deadline) if crate::mutant::is(crate::mutant::Mutant::DeadlineIsLate) => {
-                Plan { deadline, ..plan }
-            }
+            Some(deadline) if mutant::is(Mutant::DeadlineIsLate) => Plan { deadline, ..plan },
             Some(_) | None => plan,
         };
         Self {
@@ -346,10 +345,7 @@ impl Machine {
                 (Purpose::Next, Tiers::All)
             }
             // Spent; one more attempt on an untried endpoint of a higher tier.
-            Reason::Failed
-                if !self.rounds.stepped_up()
-                    && !crate::mutant::is(crate::mutant::Mutant::NoStepUp) =>
-            {
+            Reason::Failed if !self.rounds.stepped_up() && !mutant::is(Mutant::NoStepUp) => {
                 (Purpose::Next, Tiers::UntriedAbove(self.tier))
             }
             Reason::Failed => return self.give_up(router, now),

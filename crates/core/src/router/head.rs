@@ -1,6 +1,7 @@
 //! Heads, probes and drift.
 
 use super::{Identity, Router, settle::is_unreachable};
+use crate::mutant::{self, Mutant};
 use crate::{
     EndpointId, Now,
     breaker::{Meaning, MethodKey, MethodReason, Stand},
@@ -35,6 +36,9 @@ impl Router {
     /// Endpoints too far behind for too long get no calls, without an error of theirs.
     fn open_drifted(&mut self, now: Now) {
         let Some(heads) = &self.heads else { return };
+        if mutant::is(Mutant::DriftTolerated) {
+            return;
+        }
         let drifted: SmallVec<[EndpointId; 4]> = heads.drifted(now.mono).collect();
         for endpoint in drifted {
             let Some(known) = self.endpoints.get_mut(endpoint.index()) else {
@@ -95,6 +99,9 @@ impl Router {
     /// goes there: what was read is old, and what such a call is told from below the block is not
     /// believed (P-24). A block proves itself. Not for every call of a burst.
     pub(crate) fn rereads_head(&self, endpoint: EndpointId, plan: &Plan, now: Now) -> bool {
+        if mutant::is(Mutant::HeadsAreNotReread) {
+            return false;
+        }
         let unproven = match plan.method.lane {
             Lane::State | Lane::Range | Lane::Trace => true,
             Lane::Light | Lane::Write | Lane::Stream | Lane::Denied => false,
@@ -157,10 +164,14 @@ impl Router {
         let Some(settings) = self.settings.probe else {
             return SmallVec::new();
         };
+        if mutant::is(Mutant::ProbesNever) {
+            self.probes.stop();
+            return SmallVec::new();
+        }
         if !self.probes.tick(&settings, active, &mut self.rng, now.mono) {
             return SmallVec::new();
         }
-        if crate::mutant::is(crate::mutant::Mutant::ProbesAreActivity) {
+        if mutant::is(Mutant::ProbesAreActivity) {
             self.probes.on_call(now.mono);
         }
         self.probe_targets(now)

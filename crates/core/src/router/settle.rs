@@ -4,9 +4,10 @@
 //! teaches. A request that was given up teaches nothing.
 
 use super::{Router, endpoint::Endpoint, inflight::Slot};
+use crate::mutant::{self, Mutant};
 use crate::{
     AttemptId, EndpointId, Now,
-    breaker::{self, Change, Changes, Meaning, MethodKey, MethodReason},
+    breaker::{self, Change, Changes, Meaning, MethodKey, MethodReason, Said},
     call::{Content, Delivery, Plan, Settled},
     classify::{Class, Verdict},
     event::{Event, RequestEnd},
@@ -75,7 +76,7 @@ impl Router {
         now: Now,
     ) -> Option<Ticket> {
         let known = self.endpoints.get_mut(endpoint.index())?;
-        let free = attempt.0 > 0 && crate::mutant::is(crate::mutant::Mutant::RetriesAreFree);
+        let free = attempt.0 > 0 && mutant::is(Mutant::RetriesAreFree);
         if !free && !known.profile.account.take(now) {
             return None;
         }
@@ -123,9 +124,7 @@ impl Router {
         let Some(known) = self.endpoints.get_mut(endpoint.index()) else {
             return false;
         };
-        if !crate::mutant::is(crate::mutant::Mutant::ChecksAreFree)
-            && !known.profile.account.take(now)
-        {
+        if !mutant::is(Mutant::ChecksAreFree) && !known.profile.account.take(now) {
             return false;
         }
         let account = &known.profile.account;
@@ -188,6 +187,11 @@ impl Router {
                 self.on_result(ticket, Content::Value, took, now);
                 if let Meaning::Fault(_) = meaning {
                     self.on_meaning(ticket, *meaning, now);
+                }
+                if mutant::is(Mutant::TerminalIsAStrike) {
+                    let verdict = crate::judge::of_class(Class::Internal, None);
+                    let meaning = Meaning::of(&verdict, 200, Said::Words);
+                    self.on_failure(ticket, &verdict, meaning, now);
                 }
                 RequestEnd::Error(verdict.class)
             }

@@ -10,6 +10,7 @@ use super::{
     explain::Why,
     pick::{Purpose, Query, Tiers, UNREACHABLE},
 };
+use crate::mutant::{self, Mutant};
 use crate::{
     EndpointId, Now, breaker::Stand, call::Plan, heads::Holds, identity::Identity, method::Lane,
 };
@@ -95,13 +96,11 @@ impl Router {
         let plan = query.plan;
         let known = self.endpoint(endpoint);
         let verified = match known.check.identity() {
-            Identity::Quarantined { .. }
-                if !crate::mutant::is(crate::mutant::Mutant::QuarantineLifted) =>
-            {
+            Identity::Quarantined { .. } if !mutant::is(Mutant::QuarantineLifted) => {
                 return Err(Why::Quarantined);
             }
             Identity::Quarantined { .. } | Identity::Verified => true,
-            Identity::Unchecked => crate::mutant::is(crate::mutant::Mutant::UncheckedServe),
+            Identity::Unchecked => mutant::is(Mutant::UncheckedServe),
         };
         if plan.only.is_some_and(|only| only != endpoint) {
             return Err(Why::NotThis);
@@ -130,13 +129,13 @@ impl Router {
             Stand::Closed { share } => State::Closed { share },
             // Only a call that may be repeated is the trial.
             Stand::HalfOpen
-                if plan.is_repeatable()
-                    || crate::mutant::is(crate::mutant::Mutant::AnyCallIsATrial) =>
+                if (plan.is_repeatable() || mutant::is(Mutant::AnyCallIsATrial))
+                    && !mutant::is(Mutant::NobodyIsTried) =>
             {
                 State::Trial
             }
             Stand::HalfOpen | Stand::Trial => State::Ejected { until: None },
-            Stand::Open { .. } if crate::mutant::is(crate::mutant::Mutant::EjectionIgnored) => {
+            Stand::Open { .. } if mutant::is(Mutant::EjectionIgnored) => {
                 State::Closed { share: 1.0 }
             }
             Stand::Open { until, .. } => State::Ejected { until: Some(until) },
@@ -144,9 +143,10 @@ impl Router {
             Stand::Excluded { .. } => return Err(Why::Excluded),
         };
         // Its chain check does not go to an endpoint that fails all checks, either.
+        let checked = verified || mutant::is(Mutant::ChecksHeedNoBreaker);
         let state = match known.circuit.lane_stand(Lane::Light, at) {
-            Stand::Open { until, .. } if !verified => State::Ejected { until: Some(until) },
-            Stand::Trial if !verified => State::Ejected { until: None },
+            Stand::Open { until, .. } if !checked => State::Ejected { until: Some(until) },
+            Stand::Trial if !checked => State::Ejected { until: None },
             Stand::Open { .. }
             | Stand::Trial
             | Stand::Closed { .. }
@@ -173,7 +173,7 @@ impl Router {
             shy: known.is_shy(plan.key, at),
             head,
             asked: asked.is_some_and(|asked| asked.round >= query.round)
-                && !crate::mutant::is(crate::mutant::Mutant::SameEndpointAgain),
+                && !mutant::is(Mutant::SameEndpointAgain),
             verified,
         })
     }
@@ -254,7 +254,7 @@ impl Router {
             });
         }
         if let Some(tier) = ready.iter().map(|e| e.tier).min()
-            && !crate::mutant::is(crate::mutant::Mutant::TiersIgnored)
+            && !mutant::is(Mutant::TiersIgnored)
         {
             ready.retain(|e| e.tier == tier);
         }

@@ -13,6 +13,7 @@ use crate::history::{Event, Got, History};
 use crate::node::{Carriage, Dialect, Latency, Node, Profile};
 use crate::scenario::Budget;
 
+mod course;
 mod routing;
 mod standing;
 

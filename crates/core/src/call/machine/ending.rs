@@ -4,6 +4,7 @@ use super::{
     Absent, Action, Before, Class, Content, Delivery, Machine, Outcome, Reason, Report, Router,
     Running, Settled, State, Ticket, UNREACHABLE, Verdict, Why,
 };
+use crate::mutant::{self, Mutant};
 use crate::{
     AttemptId, EndpointId, Now,
     heads::Holds,
@@ -95,6 +96,9 @@ impl Machine {
                     self.next_after(&ticket);
                 }
             },
+            Settled::Terminal { .. } if mutant::is(Mutant::TerminalMovesOn) => {
+                self.next_after(&ticket);
+            }
             Settled::Terminal { .. } => self.state = State::Done(Outcome::Answered(attempt)),
             Settled::Failed {
                 verdict,
@@ -106,7 +110,7 @@ impl Machine {
                 if *showable {
                     self.best.consider(verdict.class, attempt);
                 }
-                let ends = crate::mutant::is(crate::mutant::Mutant::FirstFailureEnds);
+                let ends = mutant::is(Mutant::FirstFailureEnds);
                 if !ends && self.may_move_on(verdict, *delivery) {
                     self.next_after(&ticket);
                 } else {
@@ -118,7 +122,7 @@ impl Machine {
 
     fn weigh(&self, router: &Router, ticket: &Ticket, content: Content, now: Now) -> Weight {
         // Whoever may not ask a second endpoint takes what comes.
-        if !self.plan.is_repeatable() || crate::mutant::is(crate::mutant::Mutant::NullIsAnAnswer) {
+        if !self.plan.is_repeatable() || mutant::is(Mutant::NullIsAnAnswer) {
             return Weight::Answer;
         }
         let row = self.plan.method;
@@ -172,9 +176,7 @@ impl Machine {
         if !self.running.is_empty() {
             return;
         }
-        let enough = self.confirmed
-            || self.attempts > 1
-            || crate::mutant::is(crate::mutant::Mutant::AbsentNeedsNobody);
+        let enough = self.confirmed || self.attempts > 1 || mutant::is(Mutant::AbsentNeedsNobody);
         if absent.believed && enough {
             self.state = State::Done(Outcome::Answered(absent.attempt));
         } else if self.confirmed {
@@ -217,7 +219,7 @@ impl Machine {
 
     fn may_move_on(&self, verdict: &Verdict, delivery: Delivery) -> bool {
         let row = self.plan.method;
-        if crate::mutant::is(crate::mutant::Mutant::MaybeSentMovesOn) {
+        if mutant::is(Mutant::MaybeSentMovesOn) {
             return true;
         }
         if self.plan.solitary {

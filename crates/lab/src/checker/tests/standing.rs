@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{MS, Tale, WHO};
-use crate::checker::{Breach, Dead, Pause, Promises, Said, Share};
+use crate::checker::{Breach, Dead, Pause, Promises, Return, Said, Share};
 use crate::scenario::Scenario;
 
 const READ: &str = "eth_getBalance";
@@ -104,6 +104,26 @@ fn reports_a_request_before_a_pause_is_over() {
         [Breach::Hasty]
     );
     let unknown = json!({"id": 7, "error": {"code": -32601, "message": "no such method"}});
+    // After a minute the chain is asked again.
+    let long = Promises {
+        chain_id: Some(1337),
+        ..promises(Said::Status(503), 60)
+    };
+    let known = json!({"id": 7, "result": "0x539"});
+    let check =
+        |tale: Tale, at| tale.exchange((at, at + 1), 0, ("eth_chainId", &json!([])), (200, &known));
+    let back = |tale: Tale| reads(tale, 0, [61_010]).breaches_of(&long);
+    assert_eq!(
+        back(check(
+            said(check(Tale::default(), 0), 1_000, 503, &json!({})),
+            61_000
+        )),
+        []
+    );
+    assert_eq!(
+        back(said(check(Tale::default(), 0), 1_000, 503, &json!({}))),
+        [Breach::Unchecked]
+    );
     let lacks = || said(Tale::default(), 1_000, 200, &unknown);
     let method = promises(Said::Unknown(READ.into()), 3_600);
     let other = lacks().received(2_000, 0, "eth_call", &json!([]));
@@ -135,6 +155,7 @@ fn reports_a_share_that_nobody_deserves() {
             from: MS * 100,
             least: 0.1,
             most: 0.25,
+            fewest: 60,
         }],
         ..Promises::default()
     };
@@ -165,6 +186,53 @@ fn reports_requests_long_after_the_last_call() {
     };
     assert_eq!(tale(71_000), []);
     assert_eq!(tale(71_001), [Breach::Restless]);
+}
+
+// B-4, R-17
+#[test]
+fn reports_a_head_that_nobody_asks_for() {
+    let promises = Promises {
+        probed: vec![0],
+        ..Promises::default()
+    };
+    let tale = |probes: &[u32], last| {
+        let tale = Tale::default().called(1_000, READ, &json!([WHO, "latest"]));
+        let ask = |tale: Tale, at: &u32| tale.received(*at, 0, "eth_blockNumber", &json!([]));
+        let tale = probes.iter().fold(tale, ask);
+        tale.called(last, READ, &json!([WHO, "latest"]))
+            .breaches_of(&promises)
+    };
+    assert_eq!(tale(&[1_000, 5_000, 15_000], 20_000), []);
+    assert_eq!(tale(&[1_000, 5_000, 15_001], 20_000), [Breach::Unprobed]);
+    assert_eq!(tale(&[1_000, 5_000], 20_000), [Breach::Unprobed]);
+    assert_eq!(tale(&[], 11_001), [Breach::Unprobed]);
+    assert_eq!(tale(&[], 11_000), []);
+}
+
+// B-4, R-20, R-22
+#[test]
+fn reports_an_endpoint_that_works_again_and_gets_nothing() {
+    let promises = Promises {
+        returns: vec![Return {
+            node: 0,
+            during: MS * 1_000..MS * 10_000,
+            tried: MS * 75_000,
+        }],
+        budgets: vec![None, None],
+        ..Promises::default()
+    };
+    let tale = |before: &[u32], after: &[u32], calls: u32| {
+        let tale = reads(Tale::default(), 0, before.iter().copied());
+        let tale = reads(tale, 0, after.iter().copied());
+        let call = |tale: Tale, n: u32| tale.called(75_000 + n, READ, &json!([WHO, "latest"]));
+        (0..calls).fold(tale, call).breaches_of(&promises)
+    };
+    let out = [1_100, 1_200, 1_300];
+    assert_eq!(tale(&out, &[], 3), [Breach::Forgotten]);
+    assert_eq!(tale(&out, &[74_000], 3), []);
+    // Too few calls to be its turn, and one that was never thrown out.
+    assert_eq!(tale(&out, &[], 2), []);
+    assert_eq!(tale(&out[1..], &[], 3), []);
 }
 
 fn routed(router: &str, nodes: &str) -> Promises {
@@ -232,6 +300,22 @@ fn a_scenario_says_who_is_out_and_who_asks_for_a_pause() {
         );
     }
     assert_eq!(with("{ kind = 'page', status = 503 }").pauses, []);
+    let back = with("{ kind = 'reset', from = '5s', until = '9s' }");
+    assert_eq!(back.returns, [], "too short to see it come back");
+    let file = format!(
+        "name = 't'\nduration = '80s'\n[router]\nattempt = '1s'\ndeadline = '4s'\nrace = 0\n\
+         [[nodes]]\nname = 'n'\nfaults = [{{ kind = 'reset', from = '5s', until = '9s' }}]\n{good}"
+    );
+    let back = Promises::routed(&Scenario::parse(&file, None).unwrap()).returns;
+    let tried = MS * (69_000 + 4_020);
+    assert_eq!(
+        back,
+        [Return {
+            node: 0,
+            during: MS * 5_000..MS * 9_000,
+            tried
+        }]
+    );
     // Nobody else is there, or breakers are off: nothing is promised.
     let alone = routed("", "[[nodes]]\nname = 'n'\nfaults = [{ kind = 'reset' }]\n");
     assert_eq!(alone.dead, []);
@@ -264,9 +348,33 @@ fn a_scenario_says_who_is_worse_than_others_and_who_is_a_reserve() {
     ] {
         assert_eq!(with(lines), [], "{lines}");
     }
+    let late = node("n", "faults = [{ kind = 'lag', blocks = 200 }]");
+    let drift = |seconds: u32| {
+        let file = format!(
+            "name = 't'\nduration = '{seconds}s'\n[router]\nattempt = '1s'\ndeadline = '4s'\nrace = 0\n\
+             strategy = 'random'\n{good}{late}"
+        );
+        Promises::routed(&Scenario::parse(&file, None).unwrap()).shares
+    };
+    assert_eq!(drift(179), []);
+    let out = drift(180);
+    assert_eq!((out.len(), out[0].node, out[0].from), (1, 2, MS * 90_000));
+    let reverts = "faults = [{ kind = 'error', class = 'execution_revert', share = 0.5 }]";
+    let alike = routed(
+        "strategy = 'round-robin'",
+        &format!("{good}{}", node("n", reverts)),
+    )
+    .shares;
+    assert_eq!(alike.len(), 3);
+    assert!(
+        alike.iter().all(|share| (0.1..0.14).contains(&share.least)),
+        "{alike:?}"
+    );
+    let loaded = routed("strategy = 'least-loaded'", &good).shares;
+    assert!((0.025..0.035).contains(&loaded[0].least), "{loaded:?}");
     let weights = node("a", "weight = 3") + &node("b", "");
     let shares = routed("strategy = 'weighted'", &weights).shares;
-    assert!((0.55..0.65).contains(&shares[0].least), "{shares:?}");
+    assert!((0.5..0.65).contains(&shares[0].least), "{shares:?}");
     let reserve = format!("{good}{}", node("r", "tier = 1"));
     assert_eq!(routed("", &reserve).reserve, [2]);
     let needed = node("a", "budget = { rps = 1, burst = 1 }") + &node("r", "tier = 1");
