@@ -1,9 +1,11 @@
 //! Every small fault of the engine that can be switched on breaks a promise that the checker sees.
 //!
-//! First come the scenarios that aim at one promise each, then generated ones. What is printed is the
-//! first promise that each fault breaks, and where.
+//! First come the scenarios that aim at one promise each and those that once broke one, then generated
+//! ones. What is printed is the first promise that each fault breaks, and where.
 //!
-//! `cargo test -p highwater-lab --features mutants --test mutants -- --nocapture`
+//! `cargo test --profile ci -p highwater-lab --features mutants --test mutants -- --nocapture`
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -38,12 +40,14 @@ fn first(
 }
 
 fn targets() -> Vec<(String, Scenario)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios/targets");
-    let mut files: Vec<_> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    files.sort();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
+    let mut files = Vec::new();
+    for name in ["targets", "regressions"] {
+        let entries = fs::read_dir(folder.join(name)).unwrap();
+        let mut own: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
+        own.sort();
+        files.append(&mut own);
+    }
     let read = |path: std::path::PathBuf| {
         let text = fs::read_to_string(&path).unwrap();
         let scenario = Scenario::parse(&text, None).unwrap();
@@ -84,5 +88,10 @@ fn every_fault_of_the_engine_breaks_a_promise() {
         .filter(|(_, found)| found.is_none())
         .map(|(mutant, _)| mutant)
         .collect();
+    println!(
+        "{} faults, {} seen",
+        lines.len(),
+        lines.len() - unseen.len()
+    );
     assert!(unseen.is_empty(), "nobody sees {unseen:?}");
 }

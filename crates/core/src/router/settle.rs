@@ -183,15 +183,16 @@ impl Router {
                     Content::Null | Content::EmptyList => RequestEnd::Empty,
                 }
             }
+            Settled::Terminal { verdict, .. } if mutant::is(Mutant::TerminalIsAStrike) => {
+                let fault = crate::judge::of_class(Class::Internal, None);
+                let meaning = Meaning::of(&fault, 200, Said::Words);
+                self.on_failure(ticket, &fault, meaning, now);
+                RequestEnd::Error(verdict.class)
+            }
             Settled::Terminal { verdict, meaning } => {
                 self.on_result(ticket, Content::Value, took, now);
                 if let Meaning::Fault(_) = meaning {
                     self.on_meaning(ticket, *meaning, now);
-                }
-                if mutant::is(Mutant::TerminalIsAStrike) {
-                    let verdict = crate::judge::of_class(Class::Internal, None);
-                    let meaning = Meaning::of(&verdict, 200, Said::Words);
-                    self.on_failure(ticket, &verdict, meaning, now);
                 }
                 RequestEnd::Error(verdict.class)
             }

@@ -251,10 +251,11 @@ fn worse(scenario: &Scenario, steady: &[usize]) -> Vec<Share> {
         return Vec::new();
     }
     let nodes = 0..scenario.nodes.len();
-    let worse = nodes.filter(|node| is_worse(scenario, steady, *node, best));
-    worse
-        .map(|node| share((node, KNOWN), 0.0, LITTLE))
-        .collect()
+    let worse = nodes.filter_map(|node| {
+        let from = worse_from(scenario, steady, node, best)?;
+        Some(share((node, from.saturating_add(KNOWN)), 0.0, LITTLE))
+    });
+    worse.collect()
 }
 
 fn by_weight(seats: &[Seat]) -> Vec<Share> {
@@ -276,30 +277,34 @@ fn by_share(weights: &[f64]) -> Vec<Share> {
     shares.collect()
 }
 
-/// Whether an endpoint is worse than the best steady one, in one way and no other.
-fn is_worse(scenario: &Scenario, steady: &[usize], node: usize, best: Duration) -> bool {
+/// From when on an endpoint is worse than the best steady one, in one way and no other.
+fn worse_from(
+    scenario: &Scenario,
+    steady: &[usize],
+    node: usize,
+    best: Duration,
+) -> Option<Duration> {
     let (profile, _) = &scenario.nodes[node];
     let Latency::Constant(time) = profile.latency else {
-        return false;
+        return None;
     };
     let slower = time >= best * SLOWER;
     let router = &scenario.router;
-    match profile.faults.as_slice() {
-        [] => slower,
-        [fault] => {
-            let always = fault.from.is_zero() && fault.until.is_none() && time >= best;
-            let heads = router.heads && router.probes && steady.len() >= 2;
-            always
-                && match &fault.what {
-                    What::Sees(Sees::Lag(blocks)) => heads && *blocks >= LAG,
-                    What::Sees(Sees::Ahead(_)) => heads && slower,
-                    // "internal error" and its kin.
-                    What::Says(Says::Error { code: -32603, .. }) => {
-                        (0.3..1.0).contains(&fault.share) && fault.methods.is_empty()
-                    }
-                    What::Sees(_) | What::Says(_) | What::Carries(_) => false,
-                }
+    let fault = match profile.faults.as_slice() {
+        [] => return slower.then_some(Duration::ZERO),
+        [fault] if fault.until.is_none() && time >= best => fault,
+        _ => return None,
+    };
+    let from_the_beginning = fault.from.is_zero();
+    let heads = router.heads && router.probes && steady.len() >= 2 && from_the_beginning;
+    let worse = match &fault.what {
+        What::Sees(Sees::Lag(blocks)) => heads && *blocks >= LAG,
+        What::Sees(Sees::Ahead(_)) => heads && slower,
+        // "internal error" and its kin.
+        What::Says(Says::Error { code: -32603, .. }) => {
+            (0.3..1.0).contains(&fault.share) && fault.methods.is_empty()
         }
-        _ => false,
-    }
+        What::Sees(_) | What::Says(_) | What::Carries(_) => false,
+    };
+    worse.then_some(fault.from)
 }
