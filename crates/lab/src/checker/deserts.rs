@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::promises::{Promises, is_fatal, longest};
 use super::{Dead, Pause, Return, Said, Share};
 use crate::node::{Carries, Fault, Latency, Says, Sees, What};
-use crate::scenario::{Choice, Scenario, Seat};
+use crate::scenario::{Ask, Choice, Scenario, Seat};
 
 /// Time in which heads and latencies of all endpoints are known.
 const KNOWN: Duration = Duration::from_secs(10);
@@ -38,7 +38,11 @@ impl Promises {
     pub(super) fn stand(&mut self, scenario: &Scenario) {
         let router = &scenario.router;
         let patient = scenario.load.timeout >= router.deadline;
-        if router.breaker && !self.steady.is_empty() && router.hedge.is_none() && patient {
+        // Whoever alone keeps filters is asked for them, out or not.
+        let filters = |node: &usize| scenario.nodes[*node].0.dialect.has_filters();
+        let asked = scenario.load.asks.contains(&Ask::Filter);
+        let replaced = self.steady.iter().any(|node| !asked || filters(node));
+        if router.breaker && replaced && router.hedge.is_none() && patient {
             self.dead = dead(scenario);
             self.pauses = pauses(scenario);
             self.returns = returns(scenario);

@@ -58,7 +58,7 @@ fn amplified(ledger: &Ledger<'_>, promises: &Promises, found: &mut Vec<Violation
         // Whoever is told that something is not there asks one more.
         let confirms = match reached.method {
             "eth_getBlockByNumber" | "eth_getTransactionReceipt" => true,
-            "eth_getBalance" | "eth_call" => promises.nulls,
+            "eth_getBalance" | "eth_call" | "eth_getLogs" => promises.nulls,
             _ => false,
         };
         let most = most + u64::from(confirms);
