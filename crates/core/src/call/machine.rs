@@ -15,6 +15,7 @@ use super::{
     best::Best,
     round::{Rounds, Step},
 };
+use crate::mutant::{self, Mutant};
 use crate::{
     AttemptId, EndpointId, Now,
     classify::{Class, Verdict},
@@ -214,6 +215,10 @@ impl Machine {
     /// A call that has done nothing yet.
     #[must_use]
     pub fn new(plan: Plan) -> Self {
+        let plan = match plan.deadline.checked_add(plan.attempt_timeout) {
+            Some(deadline) if mutant::is(Mutant::DeadlineIsLate) => Plan { deadline, ..plan },
+            Some(_) | None => plan,
+        };
         Self {
             plan,
             state: State::Pick(Reason::First),
@@ -340,7 +345,7 @@ impl Machine {
                 (Purpose::Next, Tiers::All)
             }
             // Spent; one more attempt on an untried endpoint of a higher tier.
-            Reason::Failed if !self.rounds.stepped_up() => {
+            Reason::Failed if !self.rounds.stepped_up() && !mutant::is(Mutant::NoStepUp) => {
                 (Purpose::Next, Tiers::UntriedAbove(self.tier))
             }
             Reason::Failed => return self.give_up(router, now),
@@ -564,6 +569,7 @@ impl Machine {
         Query {
             plan: &self.plan,
             asked: &self.asked,
+            looked: &self.looked,
             round: self.rounds.number(),
             purpose,
             tiers,

@@ -20,6 +20,7 @@
 use super::envelope::is_version_2;
 use super::scan::{Malformed, Members, Scanner};
 use super::string::Quoted;
+use crate::mutant::{self, Mutant};
 use std::borrow::Cow;
 
 /// Deepest nesting of a reply. See the module text.
@@ -214,7 +215,7 @@ pub(super) fn judge<'a>(
         return Err(BadReply::Version);
     }
     let owner = match Owner::of(members) {
-        Owner::Id(id) if !is_ours(id) => Owner::Foreign,
+        Owner::Id(id) if !is_ours(id) && !mutant::is(Mutant::ForeignIdAccepted) => Owner::Foreign,
         owner => owner,
     };
     match (result, error) {
@@ -230,6 +231,7 @@ pub(super) fn judge<'a>(
                 .ok_or(BadReply::ErrorShape),
             Owner::Foreign => Err(BadReply::WrongId),
         },
+        (Some(result), Some(_)) if mutant::is(Mutant::BothAccepted) => Ok(Reply::Result(result)),
         (Some(_), Some(_)) => Err(BadReply::Both),
     }
 }

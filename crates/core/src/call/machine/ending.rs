@@ -4,6 +4,7 @@ use super::{
     Absent, Action, Before, Class, Content, Delivery, Machine, Nobody, Outcome, Reason, Report,
     Router, Running, Settled, State, Ticket, UNREACHABLE, Verdict, Why,
 };
+use crate::mutant::{self, Mutant};
 use crate::{
     AttemptId, EndpointId, Now,
     heads::Holds,
@@ -95,6 +96,9 @@ impl Machine {
                     self.next_after(&ticket);
                 }
             },
+            Settled::Terminal { .. } if mutant::is(Mutant::TerminalMovesOn) => {
+                self.next_after(&ticket);
+            }
             Settled::Terminal { .. } => self.state = State::Done(Outcome::Answered(attempt)),
             Settled::Failed {
                 verdict,
@@ -106,7 +110,8 @@ impl Machine {
                 if *showable {
                     self.best.consider(verdict.class, attempt);
                 }
-                if self.may_move_on(verdict, *delivery) {
+                let ends = mutant::is(Mutant::FirstFailureEnds);
+                if !ends && self.may_move_on(verdict, *delivery) {
                     self.next_after(&ticket);
                 } else {
                     self.over(router, Outcome::Failed(self.best.attempt()), now);
@@ -117,7 +122,7 @@ impl Machine {
 
     fn weigh(&self, router: &Router, ticket: &Ticket, content: Content, now: Now) -> Weight {
         // Whoever may not ask a second endpoint takes what comes.
-        if !self.plan.is_repeatable() {
+        if !self.plan.is_repeatable() || mutant::is(Mutant::NullIsAnAnswer) {
             return Weight::Answer;
         }
         let row = self.plan.method;
@@ -171,7 +176,8 @@ impl Machine {
         if !self.running.is_empty() {
             return;
         }
-        if absent.believed && (self.confirmed || self.attempts > 1) {
+        let enough = self.confirmed || self.attempts > 1 || mutant::is(Mutant::AbsentNeedsNobody);
+        if absent.believed && enough {
             self.state = State::Done(Outcome::Answered(absent.attempt));
         } else if self.confirmed {
             self.give_up(router, now);
@@ -224,6 +230,9 @@ impl Machine {
 
     fn may_move_on(&self, verdict: &Verdict, delivery: Delivery) -> bool {
         let row = self.plan.method;
+        if mutant::is(Mutant::MaybeSentMovesOn) {
+            return true;
+        }
         if self.plan.solitary {
             return delivery == Delivery::NotSent;
         }
