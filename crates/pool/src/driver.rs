@@ -14,7 +14,7 @@ use crate::{
     ask::{Ask, Known},
     check::{check, look, warm},
     inner::{Inner, State, place},
-    judge::{Judged, Shown, judge, judge_failure},
+    judge::{Judged, Meanings, Shown, judge, judge_failure},
     node::Node,
     upstream::{Repeat, SendError, SendErrorKind},
 };
@@ -30,7 +30,7 @@ use parking_lot::MutexGuard;
 use smallvec::SmallVec;
 use std::{
     future::Future,
-    pin::{Pin, pin},
+    pin::Pin,
     sync::{Arc, Weak},
     task::{Context, Poll},
     time::{Duration, Instant},
@@ -55,9 +55,7 @@ pub(crate) async fn drive(
     let row = request.descriptor;
     let may_repeat = row.is_read() && !options.solitary;
     let (mut call, mut next) = Call::begin(inner, request, options);
-    let ask = Ask::new(inner.next_id(), row, request.method, request.params);
-    let mut alone = pin!(None);
-    let mut alone_is = None;
+    let mut ask = Ask::new(inner.next_id(), row, request.method, request.params);
     loop {
         next = match next {
             Next::Check(node, endpoint, timeout) => {
@@ -82,14 +80,18 @@ pub(crate) async fn drive(
                 } else {
                     Repeat::Never
                 };
-                let sent = send(inner, node, ask.knowing(known), timeout, repeat);
                 if call.beside {
+                    let sent = send(inner, node, ask.knowing(known), timeout, repeat);
                     call.several.push((attempt, Box::pin(sent)));
+                    call.step(None)
                 } else {
-                    alone.set(Some(sent));
-                    alone_is = Some(attempt);
+                    for (node, timeout) in call.warm.drain(..) {
+                        warm(&Arc::downgrade(inner), &node, timeout);
+                    }
+                    ask.know(known);
+                    let judged = exchange(&inner.meanings, &node, &ask, timeout, repeat).await;
+                    call.step(Some((attempt, judged)))
                 }
-                call.step(None)
             }
             Next::Gone(attempt) => {
                 let gone = SendError {
@@ -99,14 +101,7 @@ pub(crate) async fn drive(
                 call.step(Some((attempt, judge_failure(gone))))
             }
             Next::Wait(at) => {
-                let ended = match alone_is.take() {
-                    Some(attempt) => {
-                        let running = alone.as_mut().as_pin_mut();
-                        let running = running.expect("invariant: an attempt is under way");
-                        Some((attempt, running.await))
-                    }
-                    None => call.wait(at).await,
-                };
+                let ended = call.wait(at).await;
                 call.step(ended)
             }
             Next::Finish(outcome) => return call.finish(outcome),
@@ -137,6 +132,8 @@ struct Call<'a> {
     /// Attempts may run beside each other.
     beside: bool,
     several: Attempts,
+    /// Checks that go out with the only attempt.
+    warm: SmallVec<[(Arc<Node>, Duration); 1]>,
     /// Whom each attempt asked.
     sent: SmallVec<[(AttemptId, Arc<Node>); 2]>,
     kept: SmallVec<[(AttemptId, Shown); 1]>,
@@ -174,6 +171,7 @@ impl<'a> Call<'a> {
             deadline,
             beside,
             several: SmallVec::new(),
+            warm: SmallVec::new(),
             sent: SmallVec::new(),
             kept: SmallVec::new(),
             earlier: Vec::new(),
@@ -234,6 +232,14 @@ impl<'a> Call<'a> {
                     head: state.router.reference_head(now),
                     chain: state.router.chain(),
                 };
+                if !self.beside {
+                    // Nothing but checks can follow before its end, so one turn of the lock is enough.
+                    while let Action::Warm { endpoint, timeout } =
+                        self.machine.poll(&mut state.router, now)
+                    {
+                        self.warm.push((Arc::clone(state.node(endpoint)), timeout));
+                    }
+                }
                 Next::Send(node, attempt, timeout, known)
             }
             Action::WaitUntil(at) => Next::Wait(at),
@@ -414,7 +420,21 @@ impl Future for First<'_> {
     }
 }
 
-/// One attempt, from sending to its judged end. Owns what it needs, so that it may outlive its call.
+/// One attempt, from sending to its judged end.
+async fn exchange(
+    meanings: &Meanings,
+    node: &Node,
+    ask: &Ask,
+    timeout: Duration,
+    repeat: Repeat,
+) -> Judged {
+    match node.wired.send(ask.message(), timeout, repeat).await {
+        Ok(raw) => judge(raw, ask, node, meanings),
+        Err(error) => judge_failure(error),
+    }
+}
+
+/// The same, owning what it needs, so that it may outlive its call.
 fn send(
     inner: &Arc<Inner>,
     node: Arc<Node>,
@@ -423,12 +443,7 @@ fn send(
     repeat: Repeat,
 ) -> impl Future<Output = Judged> + Send + 'static {
     let meanings = Arc::clone(&inner.meanings);
-    async move {
-        match node.wired.send(ask.message(), timeout, repeat).await {
-            Ok(raw) => judge(raw, &ask, &node, &meanings),
-            Err(error) => judge_failure(error),
-        }
-    }
+    async move { exchange(&meanings, &node, &ask, timeout, repeat).await }
 }
 
 /// Whether a call may have two attempts at once.
