@@ -86,6 +86,11 @@ impl Ask {
         }
     }
 
+    /// Notes what is believed now that it is sent.
+    pub(crate) fn know(&mut self, known: Known) {
+        self.known = known;
+    }
+
     /// What was asked.
     pub(crate) fn question(&self) -> Question<'_> {
         let text = |range: &Range<usize>| {

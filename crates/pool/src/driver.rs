@@ -15,7 +15,7 @@ use crate::{
     check::{check, look, warm},
     fold::{Fold, Folded, Item, Windows},
     inner::{Inner, State, place},
-    judge::{Judged, Shown, judge, judge_failure},
+    judge::{Judged, Meanings, Shown, judge, judge_failure},
     node::Node,
     upstream::{Repeat, SendError, SendErrorKind},
 };
@@ -32,7 +32,7 @@ use parking_lot::MutexGuard;
 use smallvec::SmallVec;
 use std::{
     future::Future,
-    pin::{Pin, pin},
+    pin::Pin,
     sync::{Arc, Weak},
     task::{Context, Poll},
     time::{Duration, Instant},
@@ -57,9 +57,7 @@ pub(crate) async fn drive(
     let row = request.descriptor;
     let may_repeat = row.is_read() && !options.solitary;
     let (mut call, mut next) = Call::begin(inner, request, options);
-    let ask = Ask::new(inner.next_id(), row, request.method, request.params);
-    let mut alone = pin!(None);
-    let mut alone_is = None;
+    let mut ask = Ask::new(inner.next_id(), row, request.method, request.params);
     loop {
         next = match next {
             Next::Check(node, endpoint, timeout) => {
@@ -84,16 +82,24 @@ pub(crate) async fn drive(
                 } else {
                     Repeat::Never
                 };
-                let ask = ask.knowing(known);
-                let folded = fold(inner, call.fold.as_ref(), &node, &ask, timeout, most);
-                let sent = send(inner, node, ask, timeout, repeat, folded);
                 if call.beside {
+                    let ask = ask.knowing(known);
+                    let folded = fold(inner, call.fold.as_ref(), &node, &ask, timeout, most);
+                    let sent = send(inner, node, ask, timeout, repeat, folded);
                     call.several.push((attempt, Box::pin(sent)));
+                    call.step(None)
                 } else {
-                    alone.set(Some(sent));
-                    alone_is = Some(attempt);
+                    for (node, timeout) in call.warm.drain(..) {
+                        warm(&Arc::downgrade(inner), &node, timeout);
+                    }
+                    ask.know(known);
+                    let folded = fold(inner, call.fold.as_ref(), &node, &ask, timeout, most);
+                    let judged = match folded {
+                        Some(folded) => folded.await,
+                        None => exchange(&inner.meanings, &node, &ask, timeout, repeat).await,
+                    };
+                    call.step(Some((attempt, judged)))
                 }
-                call.step(None)
             }
             Next::Gone(attempt) => {
                 let gone = SendError {
@@ -103,14 +109,7 @@ pub(crate) async fn drive(
                 call.step(Some((attempt, judge_failure(gone))))
             }
             Next::Wait(at) => {
-                let ended = match alone_is.take() {
-                    Some(attempt) => {
-                        let running = alone.as_mut().as_pin_mut();
-                        let running = running.expect("invariant: an attempt is under way");
-                        Some((attempt, running.await))
-                    }
-                    None => call.wait(at).await,
-                };
+                let ended = call.wait(at).await;
                 call.step(ended)
             }
             Next::Finish(outcome) => return call.finish(outcome),
@@ -144,6 +143,8 @@ struct Call<'a> {
     /// Attempts may run beside each other.
     beside: bool,
     several: Attempts,
+    /// Checks that go out with the only attempt.
+    warm: SmallVec<[(Arc<Node>, Duration); 1]>,
     /// Whom each attempt asked.
     sent: SmallVec<[(AttemptId, Arc<Node>); 2]>,
     kept: SmallVec<[(AttemptId, Shown); 1]>,
@@ -189,6 +190,7 @@ impl<'a> Call<'a> {
             fold,
             beside,
             several: SmallVec::new(),
+            warm: SmallVec::new(),
             sent: SmallVec::new(),
             kept: SmallVec::new(),
             earlier: Vec::new(),
@@ -253,6 +255,14 @@ impl<'a> Call<'a> {
                     Some(_) => node.most(state.router.batch_limit(endpoint, now)),
                     None => 1,
                 };
+                if !self.beside {
+                    // Nothing but checks can follow before its end, so one turn of the lock is enough.
+                    while let Action::Warm { endpoint, timeout } =
+                        self.machine.poll(&mut state.router, now)
+                    {
+                        self.warm.push((Arc::clone(state.node(endpoint)), timeout));
+                    }
+                }
                 Next::Send(node, attempt, timeout, known, most)
             }
             Action::WaitUntil(at) => Next::Wait(at),
@@ -433,7 +443,21 @@ impl Future for First<'_> {
     }
 }
 
-/// One attempt, from sending to its judged end. Owns what it needs, so that it may outlive its call.
+/// One attempt, from sending to its judged end.
+async fn exchange(
+    meanings: &Meanings,
+    node: &Node,
+    ask: &Ask,
+    timeout: Duration,
+    repeat: Repeat,
+) -> Judged {
+    match node.wired.send(ask.message(), timeout, repeat).await {
+        Ok(raw) => judge(raw, ask, node, meanings),
+        Err(error) => judge_failure(error),
+    }
+}
+
+/// The same, owning what it needs, so that it may outlive its call.
 fn send(
     inner: &Arc<Inner>,
     node: Arc<Node>,
@@ -444,12 +468,9 @@ fn send(
 ) -> impl Future<Output = Judged> + Send + 'static {
     let meanings = Arc::clone(&inner.meanings);
     async move {
-        if let Some(folded) = folded {
-            return folded.await;
-        }
-        match node.wired.send(ask.message(), timeout, repeat).await {
-            Ok(raw) => judge(raw, &ask, &node, &meanings),
-            Err(error) => judge_failure(error),
+        match folded {
+            Some(folded) => folded.await,
+            None => exchange(&meanings, &node, &ask, timeout, repeat).await,
         }
     }
 }
