@@ -43,6 +43,10 @@ pub mod jsonrpc;
 pub mod judge;
 pub mod learn;
 pub mod method;
+#[cfg(feature = "mutants")]
+pub mod mutant;
+#[cfg(not(feature = "mutants"))]
+mod mutant;
 pub mod now;
 pub mod pin;
 pub mod probe;

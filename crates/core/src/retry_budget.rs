@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::mutant::{self, Mutant};
 use crate::sliding::Sliding;
 
 /// How much may be retried.
@@ -77,6 +78,9 @@ impl RetryBudget {
 
     /// Spends one retry, unless nothing is left.
     pub fn try_spend(&mut self, now: Instant) -> bool {
+        if mutant::is(Mutant::RetryBudgetIgnored) {
+            return true;
+        }
         let (calls, spent) = self.counts.counts(now);
         if f64::from(spent) + 1.0 <= self.settings.ratio * f64::from(calls) {
             self.counts.second(now);

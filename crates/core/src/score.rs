@@ -1,5 +1,6 @@
 //! How good an endpoint is for one call, as one number. Lower is better.
 
+use crate::mutant::{self, Mutant};
 use crate::stats::Blended;
 
 /// The weights of the score.
@@ -125,10 +126,20 @@ pub fn score(inputs: &Inputs, settings: &ScoreSettings) -> Parts {
         1.0 + inflight + settings.inflight_quadratic * inflight * inflight,
         1.0,
     );
+    let error = if mutant::is(Mutant::ErrorsWeighNothing) {
+        0.0
+    } else {
+        error
+    };
     let errors = at_least(1.0 + settings.error_weight * error, 1.0);
     let lag = inputs.excess_lag.map_or(1.0, |blocks| {
         at_least(1.0 + settings.lag_weight * blocks as f64, 1.0)
     });
+    let lag = if mutant::is(Mutant::LagAttracts) {
+        1.0 / lag
+    } else {
+        lag
+    };
     let weight = at_least(inputs.weight, WEIGHTS.0).min(WEIGHTS.1);
     let total = service_ms * slope * load * errors * lag / weight;
     Parts {

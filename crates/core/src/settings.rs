@@ -60,6 +60,43 @@ impl Default for RetrySettings {
     }
 }
 
+/// How calls bound for one endpoint are folded into one batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BatchSettings {
+    /// Whether the elements of one client's batch that choose the same endpoint travel together. They
+    /// wait for nothing. Default true.
+    pub client: bool,
+    /// How long a call waits for others, of whatever client; zero for none. Default zero.
+    pub window: Duration,
+    /// Most calls in one batch, 1 to 1000; an endpoint's own limit, declared or learned, can only be
+    /// lower. 1 turns batches off. Default 100.
+    pub most: u16,
+}
+
+impl Default for BatchSettings {
+    fn default() -> Self {
+        Self {
+            client: true,
+            window: Duration::ZERO,
+            most: 100,
+        }
+    }
+}
+
+impl BatchSettings {
+    /// Whether every number is in range.
+    ///
+    /// # Errors
+    /// The name of the first field that is not.
+    pub fn check(&self) -> Result<(), &'static str> {
+        if (1..=1000).contains(&self.most) {
+            Ok(())
+        } else {
+            Err("most")
+        }
+    }
+}
+
 /// When a slow read is copied to a second endpoint.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HedgeSettings {
@@ -111,6 +148,8 @@ pub struct Settings {
     pub tier_wait: Duration,
     /// Whether an endpoint is asked for its chain id before its first call. Default true.
     pub verify_chain_id: bool,
+    /// Folding calls into batches.
+    pub batch: BatchSettings,
 }
 
 impl Default for Settings {
@@ -131,6 +170,7 @@ impl Default for Settings {
             race: 2,
             tier_wait: Duration::ZERO,
             verify_chain_id: true,
+            batch: BatchSettings::default(),
         }
     }
 }
@@ -170,6 +210,7 @@ impl Settings {
             probe.check()?;
         }
         self.retry_budget.check()?;
+        self.batch.check()?;
         if self.retry.base > self.retry.cap {
             return Err("base");
         }
@@ -197,6 +238,11 @@ mod tests {
             ..Settings::default()
         };
         assert_eq!(odd.check(), Err("tails"));
+        for most in [0, 1001] {
+            let mut odd = Settings::default();
+            odd.batch.most = most;
+            assert_eq!(odd.check(), Err("most"));
+        }
         let mut odd = Settings::default();
         odd.retry.base = odd.retry.cap * 2;
         assert_eq!(odd.check(), Err("base"));

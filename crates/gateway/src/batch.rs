@@ -1,20 +1,25 @@
 //! Many calls in one body.
 //!
-//! At most [`PARALLEL`] elements run at once, of those that send transactions one; each goes through the one dispatch function and
-//! answers for itself. The answers are in the order of the requests, one per element that is not a
-//! notification (G-1). No task is spawned per element: dropping the batch drops all of it.
+//! Each element goes through the one dispatch function and answers for itself. The answers are in
+//! the order of the requests, one per element that is not a notification (G-1). No task is spawned
+//! per element: dropping the batch drops all of it.
+//!
+//! At most [`PARALLEL`] elements run at once, of those that send transactions one. Where elements may
+//! share requests, reads are not counted: they all run, so that those that choose the same
+//! endpoint meet, and what is bounded, to as many, is the requests that they make ([`ClientBatch`]).
 //!
 //! The whole answer is bounded by `max_batch_response` (hardening B13). The first answer that does
 //! not fit, and every later one, is replaced by -32003, and no further element is started once the
-//! finished ones have used the bound up; only what became of a transaction is told in any case. So the memory of a batch is the bound plus at most
-//! [`PARALLEL`] answers.
+//! finished ones have used the bound up; only what became of a transaction is told in any case. So
+//! the memory of a batch is the bound plus the answers to at most [`PARALLEL`] requests, or twice as
+//! many where sends and shared reads are mixed.
 
 use crate::{
     dispatch::{Caller, Outcome, dispatch},
     respond::{Refusal, Wire, write_answer},
 };
 use futures_util::stream::{FuturesOrdered, StreamExt};
-use highwater::Error;
+use highwater::{ClientBatch, Error};
 use highwater_core::{
     jsonrpc::{Call, ERROR_FRAME, Fault, Id, RESULT_FRAME, write_result},
     method::{Changes, lookup},
@@ -22,7 +27,7 @@ use highwater_core::{
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use tokio::sync::Mutex;
 
-/// Most elements of one batch in flight at once.
+/// Most requests of one batch under way at once (hardening B12).
 pub(crate) const PARALLEL: usize = 16;
 
 /// Runs a batch and returns the bytes of its answer; empty where nothing is owed one.
@@ -33,14 +38,32 @@ pub(crate) async fn run(
     items: &[Result<Call<'_>, Fault<'_>>],
     notify: impl Fn(&Call<'_>),
 ) -> Vec<u8> {
+    if !caller.chain.folds || items.len() < 2 {
+        return each(caller, items, notify).await;
+    }
+    let batch = ClientBatch::new();
+    let caller = &Caller {
+        batch: Some(&batch),
+        ..*caller
+    };
+    batch.run(each(caller, items, notify)).await
+}
+
+async fn each(
+    caller: &Caller<'_>,
+    items: &[Result<Call<'_>, Fault<'_>>],
+    notify: impl Fn(&Call<'_>),
+) -> Vec<u8> {
     let cap = caller.shared.server.max_batch_response;
     let used = &AtomicUsize::new(0);
     let turn = &Mutex::new(());
+    // Elements that may not share a request, and so count.
+    let alone = &AtomicUsize::new(0);
     let mut waiting = items.iter();
     let mut running = FuturesOrdered::new();
     let mut answers = Answers::new(cap);
     loop {
-        while running.len() < PARALLEL && used.load(Relaxed) < cap {
+        while alone.load(Relaxed) < PARALLEL && used.load(Relaxed) < cap {
             let Some(item) = waiting.next() else { break };
             let (id, call) = match item {
                 Err(fault) => (fault.id, Err(Refusal::Fault(fault.kind))),
@@ -50,6 +73,8 @@ pub(crate) async fn run(
                     continue;
                 }
             };
+            let counts = !is_shared(caller, item);
+            alone.fetch_add(usize::from(counts), Relaxed);
             running.push_back(async move {
                 let outcome = match call {
                     Err(refusal) => Outcome::Refused(refusal),
@@ -64,6 +89,7 @@ pub(crate) async fn run(
                     Ok(Err(fault)) => Outcome::Refused(Refusal::Fault(fault.kind)),
                 };
                 used.fetch_add(size(&outcome), Relaxed);
+                alone.fetch_sub(usize::from(counts), Relaxed);
                 (id, outcome)
             });
         }
@@ -87,6 +113,14 @@ pub(crate) async fn run(
         }
     }
     answers.finish()
+}
+
+/// Whether the requests of an element are bounded by its batch.
+fn is_shared(caller: &Caller<'_>, item: &Result<Call<'_>, Fault<'_>>) -> bool {
+    let Ok(call) = item else { return false };
+    caller.batch.is_some()
+        && lookup(&call.method).is_read()
+        && !caller.chain.never_repeat.contain(&call.method)
 }
 
 /// The answers to a batch that is refused as a whole: one per element that is owed one.

@@ -38,6 +38,7 @@ pub(crate) fn notification(
             chain: &shared.chains[chain],
             key: key.map(|at| shared.auth.key(at)),
             patience,
+            batch: None,
         };
         let call = Call {
             id: None,

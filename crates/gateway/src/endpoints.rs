@@ -67,13 +67,11 @@ pub(crate) fn endpoints(
 }
 
 fn declared(settings: &EndpointSettings) -> Declared {
-    let range = settings.max_log_range;
+    let range = settings.max_log_range.map(|most| (Size::LogRange, most));
+    let batch = settings.max_batch.map(|most| (Size::Batch, most));
     Declared {
         archive: settings.archive,
-        largest: range
-            .map(|blocks| (Size::LogRange, blocks))
-            .into_iter()
-            .collect(),
+        largest: range.into_iter().chain(batch).collect(),
         ..Declared::default()
     }
 }

@@ -48,6 +48,8 @@ pub(crate) struct Chain {
     broadcast_to: u8,
     /// Methods that are never repeated, beyond those that never are.
     pub(crate) never_repeat: Names,
+    /// Whether elements of one client's batch share requests.
+    pub(crate) folds: bool,
     verified: bool,
 }
 
@@ -66,6 +68,7 @@ impl Chain {
             name: settings.name.as_str().into(),
             pool,
             local: Local::new(&settings.name),
+            folds: settings.engine.batch.client && settings.engine.batch.most > 1,
             verified: settings.engine.verify_chain_id,
         }
     }

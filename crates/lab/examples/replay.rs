@@ -1,7 +1,8 @@
 //! Runs a scenario file with the engine between clients and nodes, and prints what broke and all that
 //! happened around it.
 //!
-//! `cargo run -p highwater-lab --example replay -- FILE.toml [FROM TO]`, times in milliseconds.
+//! `cargo run -p highwater-lab --example replay -- FILE.toml [FROM TO]`, times in milliseconds. Built
+//! with the feature `mutants`, `HIGHWATER_MUTANT=RetriesAreFree` switches that fault on.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +29,17 @@ fn main() {
         eprintln!("{path}: {error}");
         process::exit(1);
     });
+    #[cfg(feature = "mutants")]
+    if let Ok(name) = env::var("HIGHWATER_MUTANT") {
+        use highwater_core::mutant::{Mutant, set};
+        let mut all = Mutant::ALL.into_iter();
+        let mutant = all.find(|mutant| format!("{mutant:?}") == name);
+        if mutant.is_none() {
+            eprintln!("there is no {name}: {:?}", Mutant::ALL);
+            process::exit(2);
+        }
+        set(mutant);
+    }
     let (outcome, found) = judge(&scenario, &Arc::default());
     for violation in &found {
         println!("{violation}");

@@ -68,6 +68,11 @@ impl Ask {
         }
     }
 
+    /// The id that its answer must have.
+    pub(crate) const fn id(&self) -> u64 {
+        self.id
+    }
+
     /// The bytes to send.
     pub(crate) fn message(&self) -> Bytes {
         self.message.clone()
@@ -79,6 +84,11 @@ impl Ask {
             known,
             ..self.clone()
         }
+    }
+
+    /// Notes what is believed now that it is sent.
+    pub(crate) fn know(&mut self, known: Known) {
+        self.known = known;
     }
 
     /// What was asked.

@@ -12,9 +12,11 @@
 use crate::{
     Answer, Attempt, CallOptions, Error, Request,
     ask::{Ask, Known},
+    attempt::{Attempts, Boxed, First, exchange, fold, send},
     check::{check, look, warm},
+    fold::Fold,
     inner::{Inner, State, place},
-    judge::{Judged, Shown, judge, judge_failure},
+    judge::{Judged, Shown, judge_failure},
     node::Node,
     sends::Submission,
     upstream::{Repeat, SendError, SendErrorKind},
@@ -27,14 +29,12 @@ use highwater_core::{
     learn::Need,
     method::Racing,
     router::{Router, Ticket},
+    settings::BatchSettings,
 };
 use parking_lot::MutexGuard;
 use smallvec::SmallVec;
 use std::{
-    future::Future,
-    pin::{Pin, pin},
     sync::{Arc, Weak},
-    task::{Context, Poll},
     time::{Duration, Instant},
 };
 
@@ -42,10 +42,6 @@ mod submitting;
 
 /// Deadlines are cut here, a year, so that adding one to an instant cannot overflow.
 pub(crate) const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
-
-/// An attempt that another one may outlive.
-type Boxed = Pin<Box<dyn Future<Output = Judged> + Send>>;
-type Attempts = SmallVec<[(AttemptId, Boxed); 2]>;
 
 /// Makes one call.
 ///
@@ -62,9 +58,7 @@ pub(crate) async fn drive(
     let row = request.descriptor;
     let may_repeat = row.is_read() && !options.solitary;
     let (mut call, mut next) = Call::begin(inner, request, options, avoid);
-    let ask = Ask::new(inner.next_id(), row, request.method, request.params);
-    let mut alone = pin!(None);
-    let mut alone_is = None;
+    let mut ask = Ask::new(inner.next_id(), row, request.method, request.params);
     loop {
         next = match next {
             Next::Check(node, endpoint, timeout) => {
@@ -83,25 +77,35 @@ pub(crate) async fn drive(
                 warm(&Arc::downgrade(inner), &node, timeout);
                 call.step(None)
             }
-            Next::Send(node, attempt, timeout, known) => {
+            Next::Send(node, attempt, timeout, known, most) => {
                 let repeat = if may_repeat {
                     Repeat::Elsewhere
                 } else {
                     Repeat::Never
                 };
-                let sent = send(inner, node, ask.knowing(known), timeout, repeat);
                 if call.beside {
+                    let ask = ask.knowing(known);
+                    let folded = fold(inner, call.fold.as_ref(), &node, &ask, timeout, most);
+                    let sent = send(inner, node, ask, timeout, repeat, folded);
                     call.several.push((attempt, Box::pin(sent)));
+                    call.step(None)
                 } else {
-                    alone.set(Some(sent));
-                    alone_is = Some(attempt);
+                    for (node, timeout) in call.warm.drain(..) {
+                        warm(&Arc::downgrade(inner), &node, timeout);
+                    }
+                    ask.know(known);
+                    let folded = fold(inner, call.fold.as_ref(), &node, &ask, timeout, most);
+                    let judged = match folded {
+                        Some(folded) => folded.await,
+                        None => exchange(&inner.meanings, &node, &ask, timeout, repeat).await,
+                    };
+                    call.step(Some((attempt, judged)))
                 }
-                call.step(None)
             }
             Next::Look(node, attempt, timeout, method) => {
                 // Beside what may still run, and boxed: it is rare.
                 let asked = call.question(method);
-                let sent = send(inner, node, asked, timeout, Repeat::Elsewhere);
+                let sent = send(inner, node, asked, timeout, Repeat::Elsewhere, None);
                 call.several.push((attempt, Box::pin(sent)));
                 call.step(None)
             }
@@ -113,14 +117,7 @@ pub(crate) async fn drive(
                 call.step(Some((attempt, judge_failure(gone))))
             }
             Next::Wait(at) => {
-                let ended = match alone_is.take() {
-                    Some(attempt) => {
-                        let running = alone.as_mut().as_pin_mut();
-                        let running = running.expect("invariant: an attempt is under way");
-                        Some((attempt, running.await))
-                    }
-                    None => call.wait(at).await,
-                };
+                let ended = call.wait(at).await;
                 call.step(ended)
             }
             Next::Finish(outcome) => return call.finish(outcome),
@@ -133,7 +130,8 @@ enum Next {
     Check(Arc<Node>, EndpointId, Duration),
     Warm(Arc<Node>, Duration),
     Head(Arc<Node>, EndpointId, Duration),
-    Send(Arc<Node>, AttemptId, Duration, Known),
+    /// With the most calls that may share its body.
+    Send(Arc<Node>, AttemptId, Duration, Known, u16),
     /// Whether a transaction is there, or mined.
     Look(Arc<Node>, AttemptId, Duration, &'static str),
     /// An attempt whose endpoint has left before it was sent.
@@ -152,9 +150,13 @@ struct Call<'a> {
     /// The endpoints whose places the machine speaks of.
     nodes: Arc<[Arc<Node>]>,
     deadline: Instant,
+    /// How it finds calls to share a body with.
+    fold: Option<Fold>,
     /// Attempts may run beside each other.
     beside: bool,
     several: Attempts,
+    /// Checks that go out with the only attempt.
+    warm: SmallVec<[(Arc<Node>, Duration); 1]>,
     /// Whom each attempt asked.
     sent: SmallVec<[(AttemptId, Arc<Node>); 2]>,
     kept: SmallVec<[(AttemptId, Shown); 1]>,
@@ -215,6 +217,12 @@ impl<'a> Call<'a> {
             plan.write = Some(Box::new(write));
             state.sent.forwarded.begin(submission.hash);
         }
+        let BatchSettings { client, window, .. } = state.router.settings().batch;
+        let fold = match options.batch {
+            _ if !plan.is_repeatable() => None,
+            _ if !window.is_zero() => Some(Fold::Window(window)),
+            batch => batch.filter(|_| client).map(Fold::Client),
+        };
         let beside = may_run_beside(&state.router, &plan);
         plan.one_at_a_time = !beside;
         let mut call = Self {
@@ -224,8 +232,10 @@ impl<'a> Call<'a> {
             submission,
             nodes: Arc::clone(&state.nodes),
             deadline,
+            fold,
             beside,
             several: SmallVec::new(),
+            warm: SmallVec::new(),
             sent: SmallVec::new(),
             kept: SmallVec::new(),
             earlier: Vec::new(),
@@ -292,7 +302,19 @@ impl<'a> Call<'a> {
                     head: state.router.reference_head(now),
                     chain: state.router.chain(),
                 };
-                Next::Send(node, attempt, timeout, known)
+                let most = match &self.fold {
+                    Some(_) => node.most(state.router.batch_limit(endpoint, now)),
+                    None => 1,
+                };
+                if !self.beside {
+                    // Nothing but checks can follow before its end, so one turn of the lock is enough.
+                    while let Action::Warm { endpoint, timeout } =
+                        self.machine.poll(&mut state.router, now)
+                    {
+                        self.warm.push((Arc::clone(state.node(endpoint)), timeout));
+                    }
+                }
+                Next::Send(node, attempt, timeout, known, most)
             }
             Action::LookUp {
                 endpoint,
@@ -487,40 +509,6 @@ impl Drop for Loser {
             let mut state = inner.lock();
             state.router.cancel(&ticket, now);
             inner.tell(state);
-        }
-    }
-}
-
-/// The first of several attempts to end; it is taken out.
-struct First<'a>(&'a mut Attempts);
-
-impl Future for First<'_> {
-    type Output = (AttemptId, Judged);
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        for place in 0..self.0.len() {
-            if let Poll::Ready(judged) = self.0[place].1.as_mut().poll(context) {
-                let (attempt, _) = self.0.remove(place);
-                return Poll::Ready((attempt, judged));
-            }
-        }
-        Poll::Pending
-    }
-}
-
-/// One attempt, from sending to its judged end. Owns what it needs, so that it may outlive its call.
-fn send(
-    inner: &Arc<Inner>,
-    node: Arc<Node>,
-    ask: Ask,
-    timeout: Duration,
-    repeat: Repeat,
-) -> impl Future<Output = Judged> + Send + 'static {
-    let meanings = Arc::clone(&inner.meanings);
-    async move {
-        match node.wired.send(ask.message(), timeout, repeat).await {
-            Ok(raw) => judge(raw, &ask, &node, &meanings),
-            Err(error) => judge_failure(error),
         }
     }
 }

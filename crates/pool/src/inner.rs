@@ -2,6 +2,7 @@
 
 use crate::{
     Error,
+    fold::Windows,
     judge::Meanings,
     listen::Listeners,
     node::Node,
@@ -65,6 +66,8 @@ pub(crate) struct Inner {
     pub(crate) meanings: Arc<Meanings>,
     pub(crate) http: HttpOptions,
     pub(crate) probing: Arc<Probing>,
+    /// Calls that wait for others to travel with.
+    pub(crate) windows: Windows,
     listeners: Option<Listeners>,
     closed: AtomicBool,
 }
@@ -94,6 +97,7 @@ impl Inner {
             meanings: Arc::new(parts.meanings),
             http: parts.http,
             probing: Arc::new(parts.probing),
+            windows: Windows::default(),
             listeners: parts.listeners,
             closed: AtomicBool::new(false),
         }

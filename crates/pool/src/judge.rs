@@ -18,6 +18,7 @@ use highwater_core::{
     jsonrpc::{self, Id, Reply, ReplyError},
     judge::{self, Question, Wire, of_class},
 };
+use http::HeaderMap;
 use parking_lot::Mutex;
 use std::{collections::HashSet, ops::Range, sync::Arc, time::SystemTime};
 
@@ -78,11 +79,23 @@ pub(crate) struct Shown {
 
 /// Judges the answer to a question.
 pub(crate) fn judge(raw: RawReply, ask: &Ask, node: &Node, meanings: &Meanings) -> Judged {
-    let headers = |name: &str| raw.headers.get(name)?.to_str().ok();
+    judge_part(raw.status, &raw.headers, raw.body, ask, node, meanings)
+}
+
+/// Judges the answer to a question that came with others in one body: `body` is its own part.
+pub(crate) fn judge_part(
+    status: u16,
+    headers: &HeaderMap,
+    body: Bytes,
+    ask: &Ask,
+    node: &Node,
+    meanings: &Meanings,
+) -> Judged {
+    let headers = |name: &str| headers.get(name)?.to_str().ok();
     let wire = Wire {
-        status: raw.status,
+        status,
         headers: &headers,
-        body: &raw.body,
+        body: &body,
         wall: SystemTime::now(),
     };
     let question = Question {
@@ -94,12 +107,12 @@ pub(crate) fn judge(raw: RawReply, ask: &Ask, node: &Node, meanings: &Meanings) 
         meanings.tell_unknown(&node.label, verdict);
     }
     let shown = shown.map(|shown| match shown {
-        judge::Shown::Result(result) => (span(&raw.body, result), None),
-        judge::Shown::Error(error) => (0..0, Some(show(&raw.body, &error, &node.scrubber))),
+        judge::Shown::Result(result) => (span(&body, result), None),
+        judge::Shown::Error(error) => (0..0, Some(show(&body, &error, &node.scrubber))),
     });
     let shown = shown.map(|(span, error)| {
         error.unwrap_or(Shown {
-            body: raw.body,
+            body,
             span,
             is_error: false,
         })

@@ -96,6 +96,17 @@ impl Node {
     }
 }
 
+impl Node {
+    /// The most calls in one body, of so many.
+    pub(crate) fn most(&self, limit: u16) -> u16 {
+        match &self.wired {
+            Wired::Http(..) => limit,
+            Wired::Custom(upstream) if upstream.takes_batches() => limit,
+            Wired::Custom(_) => 1,
+        }
+    }
+}
+
 impl Wired {
     /// Sends, within the time. A transport of the caller's own is held to it by a timer here.
     pub(crate) async fn send(

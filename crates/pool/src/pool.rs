@@ -1,7 +1,8 @@
 //! The pool.
 
 use crate::{
-    Answer, Builder, ConfigError, Decision, Endpoint, Error, Explanation, Sends, Snapshot, Totals,
+    Answer, Builder, ClientBatch, ConfigError, Decision, Endpoint, Error, Explanation, Sends,
+    Snapshot, Totals,
     check::check,
     driver::drive,
     inner::Inner,
@@ -53,6 +54,9 @@ pub struct CallOptions {
     /// Who calls, by a number of the owner's own: within a minute nobody is told a pending nonce of an
     /// account below one that was told before to the same caller.
     pub caller: u64,
+    /// The client's batch that the call came in: it shares its request with others of the batch that
+    /// choose the same endpoint. Where a window is set, that decides instead.
+    pub batch: Option<ClientBatch>,
 }
 
 impl Pool {

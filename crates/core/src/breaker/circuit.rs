@@ -9,6 +9,7 @@ use super::{
     settings::BreakerSettings,
     stand::{Change, Changes, Exclusion, Reason, Stand, join},
 };
+use crate::mutant::{self, Mutant};
 use crate::{method::Lane, sliding::Sliding};
 
 /// All lanes in the order of their numbers.
@@ -259,8 +260,9 @@ impl Circuit {
             }
             Kind::RateLimited | Kind::Wait => {}
         }
-        if let (Some(stated), None, false) =
-            (fault.retry_after, self.excluded, fault.kind == Kind::Quota)
+        if !mutant::is(Mutant::RetryAfterIgnored)
+            && let (Some(stated), None, false) =
+                (fault.retry_after, self.excluded, fault.kind == Kind::Quota)
         {
             let length = if stated.is_zero() {
                 self.settings.cooldown
@@ -297,6 +299,9 @@ impl Circuit {
         reason: MethodReason,
         now: Instant,
     ) -> Option<Change> {
+        if mutant::is(Mutant::MissingMethodForgotten) {
+            return None;
+        }
         let length = self.settings.method_off;
         self.methods
             .turn_off(method, length, reason, self.next, now)
@@ -306,6 +311,9 @@ impl Circuit {
     /// True once after the endpoint was out for a long time, at the earliest when its cooldown is
     /// over: its chain is to be checked again.
     pub fn take_recheck(&mut self, now: Instant) -> bool {
+        if mutant::is(Mutant::RecheckForgotten) {
+            return false;
+        }
         if std::mem::take(&mut self.recheck) {
             return true;
         }
@@ -408,6 +416,9 @@ impl Circuit {
         if !counted {
             return;
         }
+        if mutant::is(Mutant::StrikesNeverEject) {
+            return;
+        }
         if self.whole.strikes() >= settings.threshold {
             self.trip_whole(reason, evidence, changes);
             return;
@@ -487,6 +498,9 @@ impl Circuit {
     }
 
     fn quota(&mut self, stated: Option<Duration>, evidence: Evidence, changes: &mut Changes) {
+        if mutant::is(Mutant::QuotaForgotten) {
+            return;
+        }
         let length = match stated.filter(|stated| !stated.is_zero()) {
             Some(stated) => stated.min(self.settings.quota_reset_cap),
             None if self.whole.heeds(evidence, &self.settings) => {
@@ -517,6 +531,9 @@ impl Circuit {
     }
 
     fn exclude(&mut self, reason: Exclusion, now: Instant, changes: &mut Changes) {
+        if mutant::is(Mutant::RefusalForgotten) {
+            return;
+        }
         let wait = self.settings.exclusion_trial.map(|trial| trial.first);
         let trial_at = wait.map(|wait| later(now, wait));
         self.recheck_told = false;

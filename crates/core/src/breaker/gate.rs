@@ -7,6 +7,7 @@
 use std::time::{Duration, Instant};
 
 use super::{settings::BreakerSettings, stand::Reason};
+use crate::mutant::{self, Mutant};
 
 #[derive(Clone, Debug)]
 pub(super) struct Gate {
@@ -140,7 +141,10 @@ impl Gate {
     /// Takes the trial, if it is free.
     pub(super) fn begin(&mut self, number: u64, settings: &BreakerSettings, now: Instant) -> bool {
         let free = self.stand(settings, now) == GateStand::HalfOpen;
-        if let (State::Open(outage), true) = (&mut self.state, free) {
+        if let (State::Open(outage), true) = (
+            &mut self.state,
+            free && !mutant::is(Mutant::HalfOpenAdmitsAll),
+        ) {
             outage.trial = Some(Trial { number, began: now });
         }
         free
@@ -240,7 +244,11 @@ impl Gate {
         reason: Reason,
         settings: &BreakerSettings,
     ) -> Opened {
-        let length = self.rung;
+        let length = if mutant::is(Mutant::LadderStandsStill) {
+            settings.cooldown
+        } else {
+            self.rung
+        };
         self.rung = length.saturating_mul(2).min(settings.max_cooldown);
         self.open(length, reason, evidence)
     }
@@ -274,6 +282,11 @@ impl Gate {
         let since = match self.state {
             State::Closed { .. } => evidence.now,
             State::Open(outage) => outage.since,
+        };
+        let length = if mutant::is(Mutant::EjectionsLastNoTime) {
+            Duration::ZERO
+        } else {
+            length
         };
         let until = later(evidence.now, length);
         self.state = State::Open(Outage {

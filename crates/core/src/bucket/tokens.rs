@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::rate::Rate;
+use crate::mutant::{self, Mutant};
 
 /// Tokens, held as the time that earned them.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +76,11 @@ impl Tokens {
         let passed = now.saturating_duration_since(at);
         if !passed.is_zero() {
             let passed = u64::try_from(passed.as_nanos()).unwrap_or(u64::MAX);
+            let passed = if mutant::is(Mutant::TokensComeTwiceAsFast) {
+                passed.saturating_mul(2)
+            } else {
+                passed
+            };
             self.held = self.held.saturating_add(passed).min(self.most);
             self.at = Some(now);
         }
@@ -96,7 +102,12 @@ fn measures(rate: Rate) -> (u64, u64) {
     } else {
         (interval as f64 * burst) as u64
     };
-    (interval, most)
+    let more = if mutant::is(Mutant::BurstIsOneMore) {
+        interval
+    } else {
+        0
+    };
+    (interval, most.saturating_add(more))
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ use super::{
     best::Best,
     round::{Rounds, Step},
 };
+use crate::mutant::{self, Mutant};
 use crate::{
     AttemptId, EndpointId, Now,
     classify::{Class, Verdict},
@@ -143,6 +144,10 @@ impl Machine {
     #[must_use]
     pub fn new(plan: Plan) -> Self {
         let write = plan.write.as_deref().copied();
+        let plan = match plan.deadline.checked_add(plan.attempt_timeout) {
+            Some(deadline) if mutant::is(Mutant::DeadlineIsLate) => Plan { deadline, ..plan },
+            Some(_) | None => plan,
+        };
         Self {
             plan,
             sending: write.map(|write| Box::new(Sending::new(write))),
@@ -276,7 +281,7 @@ impl Machine {
                 (Purpose::Next, Tiers::All)
             }
             // Spent; one more attempt on an untried endpoint of a higher tier.
-            Reason::Failed if !self.rounds.stepped_up() => {
+            Reason::Failed if !self.rounds.stepped_up() && !mutant::is(Mutant::NoStepUp) => {
                 (Purpose::Next, Tiers::UntriedAbove(self.tier))
             }
             Reason::Failed => return self.give_up(router, now),
@@ -461,6 +466,9 @@ impl Machine {
             };
             return self.over(router, outcome, now);
         }
+        if self.waits_in_vain(router, &nobody, now) {
+            return self.give_up(router, now);
+        }
         let settings = router.settings().retry;
         let deadline = self.plan.deadline;
         match self
@@ -506,6 +514,7 @@ impl Machine {
         Query {
             plan: &self.plan,
             asked: &self.asked,
+            looked: &self.looked,
             round: self.rounds.number(),
             purpose,
             tiers,

@@ -1,5 +1,6 @@
 //! Rounds, backoffs and waits of one call.
 
+use crate::mutant::{self, Mutant};
 use crate::{
     rng::Rng,
     router::{Moment, Nobody},
@@ -44,9 +45,13 @@ impl Rounds {
     }
 
     /// Whether the count of attempts leaves room for one more.
-    pub(super) const fn may_go_on(&self, settings: &RetrySettings) -> bool {
+    pub(super) fn may_go_on(&self, settings: &RetrySettings) -> bool {
+        let (more, less) = (
+            u16::from(mutant::is(Mutant::OneAttemptMore)),
+            u16::from(mutant::is(Mutant::OneAttemptLess)),
+        );
         match settings.count {
-            RetryCount::Times(extra) => self.attempts <= extra,
+            RetryCount::Times(extra) => self.attempts + less <= extra + more,
             RetryCount::Deadline => true,
         }
     }

@@ -4,6 +4,7 @@
 //! taken from before, the last reference, only decides between two voices of which one stands still.
 
 use super::settings::Limits;
+use crate::mutant::{self, Mutant};
 use smallvec::SmallVec;
 use std::time::Instant;
 
@@ -60,6 +61,11 @@ pub(super) fn agree(mut heard: Readings, limits: &Limits, last: Option<Height>) 
         heard.retain(|one| one.height > 0);
     }
     let voices = voices(heard, limits);
+    if mutant::is(Mutant::LoneLeaderLeads)
+        && let Some(highest) = voices.iter().max_by_key(|one| one.height)
+    {
+        return reached(highest);
+    }
     match voices.as_slice() {
         [] => Agreement::Disputed,
         [one] => reached(one),

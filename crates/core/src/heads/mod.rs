@@ -384,6 +384,20 @@ impl Heads {
         self.pace.measured().or(self.settings.block_time)
     }
 
+    /// Whether the chain may have made this block by `end`: not where the reference, carried on at the
+    /// chain's pace, is still below the block before it. Without a reference nobody knows.
+    #[must_use]
+    pub fn may_reach(&self, height: u64, end: Instant, now: Instant) -> bool {
+        match self.current(now) {
+            Agreement::Reached(reference) => {
+                let time = end.saturating_duration_since(reference.at);
+                let next = self.limits.carried(reference.height, time);
+                height <= next.saturating_add(1)
+            }
+            Agreement::Silence | Agreement::Disputed => true,
+        }
+    }
+
     /// The settings.
     #[must_use]
     pub const fn settings(&self) -> &HeadSettings {

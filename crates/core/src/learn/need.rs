@@ -1,6 +1,7 @@
 //! Which blocks, data and sizes a request needs, for choosing an endpoint that has them.
 
-use crate::method::{Block, BlockPath, Descriptor, Found, Lane, RowKind, Slot, Tag, find};
+use crate::method::{Block, BlockPath, Descriptor, Found, Lane, RowKind, Slot, Tag, find, rows};
+use std::sync::LazyLock;
 
 /// A kind of data that a node may keep for a time of its own, as `eth_capabilities` divides it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -33,6 +34,13 @@ impl Data {
     /// The data that a method reads; none where it reads nothing of the chain's past.
     #[must_use]
     pub fn of(row: &Descriptor) -> Option<Self> {
+        /// Names say it, and searching them costs more than the rest of a look at a call.
+        static BY_ROW: LazyLock<Vec<Option<Data>>> =
+            LazyLock::new(|| rows().iter().map(Data::named).collect());
+        BY_ROW.get(usize::from(row.id.0)).copied().flatten()
+    }
+
+    fn named(row: &Descriptor) -> Option<Self> {
         let named = |word: &str| row.name.contains(word);
         if row.kind == RowKind::Default {
             return None;

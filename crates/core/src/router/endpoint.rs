@@ -2,7 +2,7 @@
 
 use super::{inflight::InFlight, methods::MethodList};
 use crate::{
-    breaker::{Circuit, MethodKey},
+    breaker::{Circuit, MethodKey, Stand},
     bucket::{Account, Budget},
     classify::Class,
     identity::ChainCheck,
@@ -12,7 +12,11 @@ use crate::{
     stats::{Books, Recent, Window},
 };
 use smallvec::SmallVec;
-use std::{collections::BTreeMap, sync::Arc, time::Instant};
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 /// What the owner says of an endpoint. Label and URL are the shell's.
 #[derive(Clone, Debug)]
@@ -234,6 +238,27 @@ impl Endpoint {
     pub(super) fn is_shy(&self, method: MethodKey, now: Instant) -> bool {
         let mut shy = self.shy.iter();
         shy.any(|(known, until)| *known == method && now < *until)
+    }
+
+    /// Whether its head was asked for by itself within this time.
+    pub(super) fn head_asked_within(&self, time: Duration, now: Instant) -> bool {
+        self.head_asked
+            .is_some_and(|asked| now.saturating_duration_since(asked) < time)
+    }
+
+    /// Whether it may be asked for its head.
+    pub(super) fn tells_head(&self, now: Instant) -> bool {
+        self.profile.methods.allows("eth_blockNumber")
+            && match self
+                .circuit
+                .stand(Lane::Light, MethodKey::of("eth_blockNumber"), now)
+            {
+                Stand::Closed { .. } | Stand::HalfOpen => true,
+                Stand::Trial
+                | Stand::Open { .. }
+                | Stand::MethodOff { .. }
+                | Stand::Excluded { .. } => false,
+            }
     }
 }
 

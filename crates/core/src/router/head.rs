@@ -1,10 +1,11 @@
 //! Heads, probes and drift.
 
 use super::{Identity, Router, settle::is_unreachable};
+use crate::mutant::{self, Mutant};
 use crate::{
     EndpointId, Now,
     breaker::{Meaning, MethodKey, MethodReason, Stand},
-    call::Delivery,
+    call::{Delivery, Plan},
     classify::{Class, Verdict},
     event::Event,
     heads::{HeadsView, Holds, Source},
@@ -13,6 +14,9 @@ use crate::{
 };
 use smallvec::SmallVec;
 use std::time::{Duration, Instant};
+
+/// Least time between two looks at a head for the sake of a call.
+const RELOOK: Duration = Duration::from_millis(200);
 
 impl Router {
     /// A head was read.
@@ -32,6 +36,9 @@ impl Router {
     /// Endpoints too far behind for too long get no calls, without an error of theirs.
     fn open_drifted(&mut self, now: Now) {
         let Some(heads) = &self.heads else { return };
+        if mutant::is(Mutant::DriftTolerated) {
+            return;
+        }
         let drifted: SmallVec<[EndpointId; 4]> = heads.drifted(now.mono).collect();
         for endpoint in drifted {
             let Some(known) = self.endpoints.get_mut(endpoint.index()) else {
@@ -54,6 +61,12 @@ impl Router {
         self.heads.as_ref().map_or(Holds::Unknown, |heads| {
             heads.holds(endpoint, height, now.mono)
         })
+    }
+
+    /// Whether the chain may have made a block by `end`; with head checks off nobody knows.
+    pub(crate) fn may_reach(&self, height: u64, end: Instant, now: Now) -> bool {
+        let heads = self.heads.as_ref();
+        heads.is_none_or(|heads| heads.may_reach(height, end, now.mono))
     }
 
     /// The heads as they are shown; `None` where head checks are off.
@@ -83,21 +96,27 @@ impl Router {
             return false;
         }
         let stale = heads.settings().stale;
-        let asked = known.head_asked;
-        let is_recent = |at: Instant| now.mono.saturating_duration_since(at) < stale;
-        !asked.is_some_and(is_recent)
-            && heads.head(endpoint, now.mono).is_none()
-            && known.profile.methods.allows("eth_blockNumber")
-            && match known
-                .circuit
-                .stand(Lane::Light, MethodKey::of("eth_blockNumber"), now.mono)
-            {
-                Stand::Closed { .. } | Stand::HalfOpen => true,
-                Stand::Trial
-                | Stand::Open { .. }
-                | Stand::MethodOff { .. }
-                | Stand::Excluded { .. } => false,
-            }
+        heads.head(endpoint, now.mono).is_none()
+            && !known.head_asked_within(stale, now.mono)
+            && known.tells_head(now.mono)
+    }
+
+    /// Whether the head of an endpoint that was below the block is to be read again before this call
+    /// goes there: what was read is old, and what such a call is told from below the block is not
+    /// believed (P-24). A block proves itself. Not for every call of a burst.
+    pub(crate) fn rereads_head(&self, endpoint: EndpointId, plan: &Plan, now: Now) -> bool {
+        if mutant::is(Mutant::HeadsAreNotReread) {
+            return false;
+        }
+        let unproven = match plan.method.lane {
+            Lane::State | Lane::Range | Lane::Trace => true,
+            Lane::Light | Lane::Write | Lane::Stream | Lane::Denied => false,
+        };
+        let known = self.endpoints.get(endpoint.index());
+        let old = known.is_some_and(|known| {
+            !known.head_asked_within(RELOOK, now.mono) && known.tells_head(now.mono)
+        });
+        unproven && old
     }
 
     /// Whether to ask an endpoint for `eth_capabilities`: once, after a reconnect, and again when
@@ -151,8 +170,15 @@ impl Router {
         let Some(settings) = self.settings.probe else {
             return SmallVec::new();
         };
+        if mutant::is(Mutant::ProbesNever) {
+            self.probes.stop();
+            return SmallVec::new();
+        }
         if !self.probes.tick(&settings, active, &mut self.rng, now.mono) {
             return SmallVec::new();
+        }
+        if mutant::is(Mutant::ProbesAreActivity) {
+            self.probes.on_call(now.mono);
         }
         self.probe_targets(now)
     }

@@ -3,6 +3,7 @@
 //! A call stops counting when it ends, and one second after its timeout even if nobody ever says
 //! that it ended: a lost clean-up must not make an endpoint look busy for ever.
 
+use crate::mutant::{self, Mutant};
 use std::time::{Duration, Instant};
 
 /// How long after its timeout a call still counts.
@@ -57,7 +58,8 @@ impl InFlight {
 
     /// Stops counting a call; a second time, or after it ran out, does nothing.
     pub(crate) fn finish(&mut self, slot: Slot) {
-        if let Some(place) = self.places.get_mut(slot.index as usize)
+        if !mutant::is(Mutant::InFlightStays)
+            && let Some(place) = self.places.get_mut(slot.index as usize)
             && place.turn == slot.turn
             && place.until.is_some()
         {

@@ -17,6 +17,7 @@
 //! | `snapshot` | everything known, to be shown |
 //! | `inflight`, `methods`, `set` | calls under way, method lists, sets of endpoints |
 
+mod batch;
 mod chain;
 mod endpoint;
 mod explain;

@@ -64,6 +64,8 @@ pub(crate) enum Tiers {
 pub(crate) struct Query<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) asked: &'a [Asked],
+    /// Endpoints whose head was read for this call.
+    pub(crate) looked: &'a [EndpointId],
     pub(crate) round: u16,
     pub(crate) purpose: Purpose,
     pub(crate) tiers: Tiers,
@@ -79,6 +81,7 @@ impl<'a> Query<'a> {
         Self {
             plan,
             asked: &[],
+            looked: &[],
             round: 0,
             purpose: Purpose::First,
             tiers: Tiers::All,
@@ -218,7 +221,7 @@ impl Router {
             if query.plan.is_repeatable() {
                 // The trial goes to whoever comes first, else a bad score would put it off for ever.
                 if let Some(trial) = ready.iter().find(|e| e.is_trial()) {
-                    return self.ask(trial, resort, warm, now);
+                    return self.ask(trial, query, resort, warm, now);
                 }
             } else {
                 prefer(&mut ready, Eligible::is_closed);
@@ -232,7 +235,7 @@ impl Router {
         let settings = Arc::clone(&self.settings);
         let strategy = strategy(query.plan, &settings);
         if let ([only], false) = (ready.as_slice(), *strategy == Strategy::LeastLoaded) {
-            return self.ask(only, resort, warm, now);
+            return self.ask(only, query, resort, warm, now);
         }
         // Only two of many are compared, so only two are scored.
         if let (true, Strategy::Adaptive, Some([early, late])) =
@@ -251,15 +254,22 @@ impl Router {
             self.selector.next(strategy, &candidates, &mut self.rng)
         };
         let chosen = chosen.unwrap_or(0).min(ready.len() - 1);
-        self.ask(&ready[chosen], resort, warm, now)
+        self.ask(&ready[chosen], query, resort, warm, now)
     }
 
-    fn ask(&self, chosen: &Eligible, resort: bool, warm: Option<EndpointId>, now: Now) -> Choice {
+    fn ask(
+        &self,
+        chosen: &Eligible,
+        query: &Query<'_>,
+        resort: bool,
+        warm: Option<EndpointId>,
+        now: Now,
+    ) -> Choice {
         Choice {
             endpoint: chosen.endpoint,
             tier: chosen.tier,
             verified: chosen.verified,
-            wants_head: self.wants_head(chosen.endpoint, now),
+            wants_head: self.looks_first(chosen, query.plan, now),
             health: self.health(chosen, now),
             resort,
             warm,

@@ -36,7 +36,7 @@ impl Router {
         }
         let unchecked = ready.iter().filter(|e| !e.verified).map(|e| e.endpoint);
         let unchecked = unchecked.collect();
-        ready.retain(|e| e.verified && !self.wants_head(e.endpoint, now));
+        ready.retain(|e| e.verified && !self.looks_first(e, query.plan, now));
         // Whoever came back from an ejection races along: its trial costs nobody time.
         let trial = ready.iter().find(|e| e.is_trial()).map(|e| e.endpoint);
         ready.retain(|e| Eligible::is_closed(e));

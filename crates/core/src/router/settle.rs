@@ -4,9 +4,10 @@
 //! teaches. A request that was given up teaches nothing.
 
 use super::{Router, endpoint::Endpoint, inflight::Slot};
+use crate::mutant::{self, Mutant};
 use crate::{
     AttemptId, EndpointId, Now,
-    breaker::{self, Change, Changes, Meaning, MethodKey, MethodReason},
+    breaker::{self, Change, Changes, Meaning, MethodKey, MethodReason, Said},
     call::{Content, Delivery, Plan, Settled},
     classify::{Class, Verdict},
     event::{Event, RequestEnd},
@@ -75,7 +76,8 @@ impl Router {
         now: Now,
     ) -> Option<Ticket> {
         let known = self.endpoints.get_mut(endpoint.index())?;
-        if !known.profile.account.take(now) {
+        let free = attempt.0 > 0 && mutant::is(Mutant::RetriesAreFree);
+        if !free && !known.profile.account.take(now) {
             return None;
         }
         let units = plan.method.weight;
@@ -122,7 +124,7 @@ impl Router {
         let Some(known) = self.endpoints.get_mut(endpoint.index()) else {
             return false;
         };
-        if !known.profile.account.take(now) {
+        if !mutant::is(Mutant::ChecksAreFree) && !known.profile.account.take(now) {
             return false;
         }
         let account = &known.profile.account;
@@ -180,6 +182,12 @@ impl Router {
                     Content::Value | Content::Zero => RequestEnd::Result,
                     Content::Null | Content::EmptyList => RequestEnd::Empty,
                 }
+            }
+            Settled::Terminal { verdict, .. } if mutant::is(Mutant::TerminalIsAStrike) => {
+                let fault = crate::judge::of_class(Class::Internal, None);
+                let meaning = Meaning::of(&fault, 200, Said::Words);
+                self.on_failure(ticket, &fault, meaning, now);
+                RequestEnd::Error(verdict.class)
             }
             Settled::Terminal { verdict, meaning } => {
                 self.on_result(ticket, Content::Value, took, now);

@@ -10,7 +10,15 @@ use super::{
     explain::Why,
     pick::{Purpose, Query, Tiers, UNREACHABLE},
 };
-use crate::{EndpointId, Now, breaker::Stand, call::Privacy, heads::Holds, identity::Identity};
+use crate::mutant::{self, Mutant};
+use crate::{
+    EndpointId, Now,
+    breaker::Stand,
+    call::{Plan, Privacy},
+    heads::Holds,
+    identity::Identity,
+    method::Lane,
+};
 use smallvec::SmallVec;
 use std::time::{Duration, Instant};
 
@@ -96,9 +104,11 @@ impl Router {
         let plan = query.plan;
         let known = self.endpoint(endpoint);
         let verified = match known.check.identity() {
-            Identity::Quarantined { .. } => return Err(Why::Quarantined),
-            Identity::Verified => true,
-            Identity::Unchecked => false,
+            Identity::Quarantined { .. } if !mutant::is(Mutant::QuarantineLifted) => {
+                return Err(Why::Quarantined);
+            }
+            Identity::Quarantined { .. } | Identity::Verified => true,
+            Identity::Unchecked => mutant::is(Mutant::UncheckedServe),
         };
         if plan.only.is_some_and(|only| only != endpoint) {
             return Err(Why::NotThis);
@@ -130,11 +140,33 @@ impl Router {
             Stand::Closed { share } => State::Closed { share },
             // Only a call that may be repeated is the trial. Among submissions there is none, so
             // one of them is, where nobody in good standing can take it: else the lane never closes.
-            Stand::HalfOpen if plan.is_repeatable() || plan.method.is_write() => State::Trial,
+            Stand::HalfOpen
+                if (plan.is_repeatable()
+                    || plan.method.is_write()
+                    || mutant::is(Mutant::AnyCallIsATrial))
+                    && !mutant::is(Mutant::NobodyIsTried) =>
+            {
+                State::Trial
+            }
             Stand::HalfOpen | Stand::Trial => State::Ejected { until: None },
+            Stand::Open { .. } if mutant::is(Mutant::EjectionIgnored) => {
+                State::Closed { share: 1.0 }
+            }
             Stand::Open { until, .. } => State::Ejected { until: Some(until) },
             Stand::MethodOff { .. } => return Err(Why::MethodOff),
             Stand::Excluded { .. } => return Err(Why::Excluded),
+        };
+        // Its chain check does not go to an endpoint that fails all checks, either.
+        let checked = verified || mutant::is(Mutant::ChecksHeedNoBreaker);
+        let state = match known.circuit.lane_stand(Lane::Light, at) {
+            Stand::Open { until, .. } if !checked => State::Ejected { until: Some(until) },
+            Stand::Trial if !checked => State::Ejected { until: None },
+            Stand::Open { .. }
+            | Stand::Trial
+            | Stand::Closed { .. }
+            | Stand::HalfOpen
+            | Stand::MethodOff { .. }
+            | Stand::Excluded { .. } => state,
         };
         let (head, reached) = match &self.heads {
             None => (None, Holds::Unknown),
@@ -154,7 +186,8 @@ impl Router {
             keeps: known.learned.serves(&plan.need, reference, at),
             shy: known.is_shy(plan.key, at),
             head,
-            asked: asked.is_some_and(|asked| asked.round >= query.round),
+            asked: asked.is_some_and(|asked| asked.round >= query.round)
+                && !mutant::is(Mutant::SameEndpointAgain),
             verified,
             private: known.profile.private,
             preferred: plan.prefer.as_ref().is_some_and(|p| p.contains(endpoint)),
@@ -169,7 +202,12 @@ impl Router {
         }
         let holder = |e: &Eligible| e.reached == Holds::Yes && e.keeps != Holds::No;
         if standing.iter().any(holder) {
-            standing.retain(|e| e.reached != Holds::No);
+            // None of them can be asked now: whoever was below may have got there since.
+            let open = |e: &Eligible| !e.asked && !e.is_ejected() && e.has_token();
+            let served = standing.iter().any(|e| holder(e) && open(e));
+            let again =
+                |e: &Eligible| !served && open(e) && self.looks_again(e.endpoint, query, now);
+            standing.retain(|e| e.reached != Holds::No || again(e));
         }
         if standing.iter().any(|e| e.keeps == Holds::Yes) {
             standing.retain(|e| e.keeps != Holds::No);
@@ -181,6 +219,22 @@ impl Router {
             let below = |e: &Eligible| e.head.is_some_and(|head| head < reference);
             standing.retain(|e| e.reached == Holds::Yes || !below(e));
         }
+    }
+
+    /// Whether the call may have this head read again, which it may once of each endpoint.
+    fn looks_again(&self, endpoint: EndpointId, query: &Query<'_>, now: Now) -> bool {
+        let asks = match query.purpose {
+            Purpose::First | Purpose::Next => true,
+            Purpose::Copy | Purpose::Confirm => false,
+        };
+        let looked = query.looked.contains(&endpoint);
+        asks && !looked && self.rereads_head(endpoint, query.plan, now)
+    }
+
+    /// Whether the head of an endpoint is to be read before the call goes there.
+    pub(super) fn looks_first(&self, e: &Eligible, plan: &Plan, now: Now) -> bool {
+        self.wants_head(e.endpoint, now)
+            || (e.reached == Holds::No && self.rereads_head(e.endpoint, plan, now))
     }
 
     /// Of those able, the ones to choose from now. `resort`: everybody is ejected, and the call may
@@ -221,7 +275,9 @@ impl Router {
         if query.plan.prefer.is_some() {
             prefer(&mut ready, |e| e.preferred);
         }
-        if let Some(tier) = ready.iter().map(|e| e.tier).min() {
+        if let Some(tier) = ready.iter().map(|e| e.tier).min()
+            && !mutant::is(Mutant::TiersIgnored)
+        {
             ready.retain(|e| e.tier == tier);
         }
         ready

@@ -6,6 +6,7 @@ use super::{
     cursor::Cursor,
 };
 use crate::EndpointId;
+use crate::mutant::{self, Mutant};
 
 /// What the strategy remembers between choices.
 #[derive(Clone, Debug)]
@@ -84,7 +85,7 @@ impl LeastLoaded {
         cursor: Cursor,
     ) -> Option<usize> {
         self.turns += 1;
-        if self.turns < self.explore_every {
+        if self.turns < self.explore_every || mutant::is(Mutant::NeverExplores) {
             return None;
         }
         self.turns = 0;

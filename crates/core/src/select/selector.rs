@@ -7,6 +7,7 @@ use super::{
     least_loaded::{self, LeastLoaded},
     weighted_sum::Ranges,
 };
+use crate::mutant::{self, Mutant};
 use crate::{EndpointId, rng::Rng};
 use smallvec::SmallVec;
 
@@ -320,6 +321,9 @@ impl Draw {
 /// The weight as a draw takes it: what is no number or below 0 counts as 0, and nothing is so heavy
 /// that the sum overflows.
 fn drawn_weight(candidate: &Candidate) -> f64 {
+    if mutant::is(Mutant::WeightsIgnored) {
+        return 1.0;
+    }
     candidate.weight.clamp(0.0, 1e9).max(0.0)
 }
 

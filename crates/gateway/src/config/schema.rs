@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::{fmt::Write as _, sync::OnceLock};
 
 /// The sections in the order in which they are documented: title, struct of the model.
-const SECTIONS: [(&str, &str); 19] = [
+const SECTIONS: [(&str, &str); 20] = [
     ("server", "Server"),
     ("admin", "Admin"),
     ("chains.NAME", "Chain"),
@@ -20,6 +20,7 @@ const SECTIONS: [(&str, &str); 19] = [
     ("chains.NAME.budget", "Budget"),
     ("chains.NAME.budget.learn", "LearnedLimit"),
     ("chains.NAME.learn", "Learn"),
+    ("chains.NAME.batch", "Batch"),
     ("chains.NAME.endpoints", "Endpoint"),
     ("keys", "Key"),
     ("error_rules", "ErrorRule"),

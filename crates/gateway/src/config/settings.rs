@@ -183,6 +183,8 @@ pub struct EndpointSettings {
     pub private: bool,
     /// Most blocks of one `eth_getLogs`; `None`: learned.
     pub max_log_range: Option<u64>,
+    /// Most calls that it takes in one request; `None`: learned.
+    pub max_batch: Option<u64>,
 }
 
 impl EndpointSettings {
@@ -203,6 +205,7 @@ impl EndpointSettings {
             archive: false,
             private: false,
             max_log_range: None,
+            max_batch: None,
         }
     }
 }

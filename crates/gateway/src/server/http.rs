@@ -313,6 +313,7 @@ async fn call(
         chain: &shared.chains[grant.chain],
         key: grant.key.map(|(_, key)| key),
         patience: patience(&parts.headers),
+        batch: None,
     };
     let forget = |call: &Call<'_>| {
         detached::notification(

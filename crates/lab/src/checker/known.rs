@@ -59,15 +59,7 @@ fn other_chain(ledger: &Ledger<'_>, expected: u64, found: &mut Vec<Violation>) {
 
 /// Requests to an endpoint before it said which chain it serves.
 fn unchecked(ledger: &Ledger<'_>, found: &mut Vec<Violation>) {
-    let mut checked: BTreeMap<usize, usize> = BTreeMap::new();
-    for served in &ledger.served {
-        let told = served
-            .sound()
-            .any(|(method, reply)| method == "eth_chainId" && reply.result.is_some());
-        if told {
-            checked.entry(served.node).or_insert(served.place);
-        }
-    }
+    let checked = ledger.checked();
     let early = ledger.reached.iter().find(|reached| {
         let known = checked.get(&reached.node);
         reached.method != "eth_chainId" && known.is_none_or(|place| reached.place < *place)

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use super::question::quantity;
 use crate::call::members;
 use crate::history::{Event, Got, History};
 
@@ -175,6 +176,22 @@ impl<'a> Ledger<'a> {
             }
         }
         ledger
+    }
+
+    /// Where each endpoint first said which chain it serves.
+    pub(super) fn checked(&self) -> BTreeMap<usize, usize> {
+        // Zero and null say "not ready".
+        let id = |text: &str| quantity(text.trim_matches('"')).filter(|id| *id != 0);
+        let mut checked = BTreeMap::new();
+        for served in &self.served {
+            let told = served.sound().any(|(method, reply)| {
+                method == "eth_chainId" && reply.result.and_then(id).is_some()
+            });
+            if told {
+                checked.entry(served.node).or_insert(served.place);
+            }
+        }
+        checked
     }
 
     /// Calls with a result, in the order of calling.

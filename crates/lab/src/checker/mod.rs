@@ -5,6 +5,7 @@
 //! A promise binds from answer to call: what a client had been told when it asked is what the
 //! answer is held to, and calls in flight at the same time owe each other nothing.
 
+mod course;
 mod deserts;
 mod known;
 mod ledger;
@@ -23,9 +24,10 @@ use std::time::Duration;
 
 use crate::chain::Chain;
 use crate::history::History;
+pub use course::Course;
 use ledger::Ledger;
 pub use promises::{Outage, Promises};
-pub use standing::{Dead, Pause, Share};
+pub use standing::{Dead, Pause, Return, Said, Share};
 
 /// A kind of broken promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -80,6 +82,16 @@ pub enum Breach {
     Misrouted,
     /// An endpoint was asked although nobody had called for a long time.
     Restless,
+    /// An endpoint's head was not asked for although calls came.
+    Unprobed,
+    /// An endpoint that works again got nothing.
+    Forgotten,
+    /// A call went on although it had its answer.
+    AskedOn,
+    /// A call went to the same endpoint again before it went to another one.
+    AskedAgain,
+    /// A call went to a second endpoint beside the first one that may not, or not yet.
+    Copied,
 }
 
 /// One broken promise.
@@ -116,6 +128,7 @@ pub fn check(history: &History, chain: &Arc<Chain>, promises: &Promises) -> Vec<
     service::check(&ledger, chain, promises, &mut found);
     known::check(&ledger, chain, promises, &mut found);
     standing::check(&ledger, promises, &mut found);
+    course::check(&ledger, promises, &mut found);
     found.retain(|violation| !promises.exempt.contains(&violation.breach));
     found.sort_by_key(|violation| (violation.at, violation.call, violation.breach));
     found

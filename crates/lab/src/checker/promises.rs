@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::time::Duration;
 
-use super::{Breach, Dead, Pause, Share};
+use super::{Breach, Course, Dead, Pause, Return, Share};
 use crate::node::{Carries, Fault, Latency, Profile, Says, Sees, What};
-use crate::scenario::{Budget, Retries, Routing, Scenario};
+use crate::scenario::{Budget, Choice, Retries, Routing, Scenario};
 
 /// What a history is held to.
 #[derive(Clone, Debug, Default)]
@@ -25,8 +25,13 @@ pub struct Promises {
     pub chain_id: Option<u64>,
     /// Longest time from a call to its answer.
     pub deadline: Option<Duration>,
-    /// Most requests for one call, told by the id they carry.
+    /// Most requests for one call, told by the id they carry; one more where it may be told that
+    /// something is not there.
     pub most_requests: Option<u64>,
+    /// Whether endpoints say null in place of values.
+    pub nulls: bool,
+    /// What holds for the requests of one call.
+    pub course: Option<Course>,
     /// Times in which every endpoint fails whatever it is asked, and what a router may spend then.
     pub outages: Vec<Outage>,
     /// Endpoints that do nothing wrong from the beginning to the end, where one of them is enough to
@@ -38,7 +43,7 @@ pub struct Promises {
     pub sighted: Vec<usize>,
     /// Endpoints that fail everything from some moment on.
     pub dead: Vec<Dead>,
-    /// Endpoints that state how long they do not want to be asked.
+    /// Endpoints that say for how long they are not to be asked.
     pub pauses: Vec<Pause>,
     /// Endpoints that are not needed.
     pub reserve: Vec<usize>,
@@ -46,6 +51,10 @@ pub struct Promises {
     pub shares: Vec<Share>,
     /// Whether heads are probed while calls come, and not when none do.
     pub probes: bool,
+    /// Endpoints whose heads must be probed while calls come.
+    pub probed: Vec<usize>,
+    /// Endpoints that fail everything for a time and then nothing.
+    pub returns: Vec<Return>,
 }
 
 /// A time in which every endpoint fails.
@@ -121,6 +130,30 @@ impl Promises {
         let sighted = nodes.filter(|(_, (node, _))| !node.faults.iter().any(sees));
         promises.sighted = sighted.map(|(index, _)| index).collect();
         promises.probes = router.probes;
+        let null = |fault: &Fault| matches!(fault.what, What::Says(Says::Null));
+        promises.nulls = faults(scenario).any(null);
+        let flawless = flawless(scenario);
+        let others: Vec<usize> = flawless.iter().copied().filter(is_lowest).collect();
+        // Whoever calls seldom may find that nobody probes any more.
+        let busy = scenario.load.every <= Duration::from_secs(30);
+        if router.probes && busy {
+            promises.probed.clone_from(&others);
+        }
+        promises.course = Some(Course {
+            width: match router.strategy {
+                Choice::Shuffle => 1,
+                Choice::Adaptive
+                | Choice::WeightedSum
+                | Choice::RoundRobin
+                | Choice::Random
+                | Choice::Weighted
+                | Choice::LeastLoaded => usize::from(router.race.max(1)),
+            },
+            copied_after: router.hedge,
+            flawless,
+            others,
+            verify: router.verify,
+        });
         promises.stand(scenario);
         promises
     }
@@ -190,15 +223,14 @@ fn exempt(scenario: &Scenario) -> BTreeSet<Breach> {
     exempt
 }
 
-/// Attempts, of which a race is one, one more for a higher tier, one more to confirm that something
-/// is absent.
+/// Attempts, of which a race is one, and one more for a higher tier.
 fn most_requests(router: &Routing) -> Option<u64> {
     match router.retries {
         Retries::Times(times) => {
             let attempts = u64::from(times) + u64::from(router.race.max(1));
             let tiers: BTreeSet<u8> = router.seats.iter().map(|seat| seat.tier).collect();
             let step = u64::from(tiers.len() > 1);
-            Some(attempts + step + 1)
+            Some(attempts + step)
         }
         Retries::Deadline => None,
     }
@@ -253,16 +285,40 @@ fn outages(scenario: &Scenario) -> Vec<Outage> {
     }]
 }
 
-/// The nodes without any fault or limit, where the router has time and attempts enough to come to
-/// one of them whatever the others do.
-fn steady(scenario: &Scenario) -> Vec<usize> {
-    let router = &scenario.router;
-    let swift = |latency: &Latency| match *latency {
+/// Whether the tier above the lowest one is steady throughout: with all attempts spent below it, one
+/// more goes there.
+fn is_next_tier(router: &Routing, steady: &[usize]) -> bool {
+    let tiers: BTreeSet<u8> = router.seats.iter().map(|seat| seat.tier).collect();
+    let next = tiers.iter().nth(1);
+    let mut of_next = (0..)
+        .zip(&router.seats)
+        .filter(|(_, seat)| Some(&seat.tier) == next);
+    next.is_some() && of_next.all(|(node, _)| steady.contains(&node))
+}
+
+/// The longest time that an answer takes.
+pub(super) fn longest(profile: &Profile) -> Duration {
+    match profile.latency {
         Latency::Constant(time) => time,
         Latency::Bimodal { fast, slow, .. } => fast.max(slow),
         // Nobody draws six deviations in a few thousand requests.
         Latency::LogNormal { median, sigma } => median.mul_f64((6.0 * sigma).exp()),
-    };
+    }
+}
+
+/// The nodes without any fault or limit that answer well within the time of an attempt.
+fn flawless(scenario: &Scenario) -> Vec<usize> {
+    let nodes = scenario.nodes.iter().enumerate();
+    let flawless = nodes.filter(|(_, (node, budget))| {
+        node.faults.is_empty() && budget.is_none() && longest(node) * 2 <= scenario.router.attempt
+    });
+    flawless.map(|(index, _)| index).collect()
+}
+
+/// The flawless nodes, where the router has time and attempts enough to come to one of them whatever
+/// the others do.
+fn steady(scenario: &Scenario) -> Vec<usize> {
+    let router = &scenario.router;
     // Without heads, "invalid params" from a node that is behind reads as the chain's answer.
     let behind = |fault: &Fault| {
         matches!(
@@ -273,18 +329,14 @@ fn steady(scenario: &Scenario) -> Vec<usize> {
     if !router.heads && faults(scenario).any(behind) {
         return Vec::new();
     }
-    let mut steady = Vec::new();
-    let mut longest = Duration::ZERO;
-    for (index, (node, budget)) in scenario.nodes.iter().enumerate() {
-        let time = swift(&node.latency);
-        if node.faults.is_empty() && budget.is_none() && time * 2 <= router.attempt {
-            steady.push(index);
-            longest = longest.max(time);
-        }
-    }
+    let steady = flawless(scenario);
+    let times = steady.iter().map(|node| longest(&scenario.nodes[*node].0));
+    let longest = times.max().unwrap_or_default();
     let others = scenario.nodes.len() - steady.len();
     let attempts = match router.retries {
-        Retries::Times(times) => scenario.nodes.len() <= usize::from(times) + 1,
+        Retries::Times(times) => {
+            scenario.nodes.len() <= usize::from(times) + 1 || is_next_tier(router, &steady)
+        }
         Retries::Deadline => true,
     };
     // Each of the others costs a chain check and an attempt.

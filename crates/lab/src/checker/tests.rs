@@ -13,7 +13,9 @@ use crate::history::{Event, Got, History};
 use crate::node::{Carriage, Dialect, Latency, Node, Profile};
 use crate::scenario::Budget;
 
+mod course;
 mod routing;
+mod standing;
 
 const MS: Duration = Duration::from_millis(1);
 const WHO: Address = Address::repeat_byte(3);

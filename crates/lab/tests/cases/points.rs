@@ -49,7 +49,7 @@ fn m02_null_is_true_where_two_say_so_at_two_requests() {
     }
 }
 
-// M03, R-41
+// scenario M03, R-41
 #[test]
 fn m03_null_does_not_win_a_race() {
     let fast = Script::at(101).on_after(TRANSACTION, 5, null());
@@ -61,7 +61,7 @@ fn m03_null_does_not_win_a_race() {
     assert_eq!((stage.sent(0), stage.sent(1)), (1, 1));
 }
 
-// M04, R-41
+// scenario M04, R-41
 #[test]
 fn m04_null_wins_when_all_say_so() {
     let node = |millis| Script::at(101).on_after(TRANSACTION, millis, null());

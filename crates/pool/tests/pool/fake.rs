@@ -154,6 +154,11 @@ impl Fake {
         );
     }
 
+    /// The transport to it.
+    pub(crate) fn way(&self) -> Arc<dyn Upstream> {
+        Arc::<Way>::clone(&self.0)
+    }
+
     pub(crate) fn seen(&self) -> Vec<Seen> {
         self.0.0.seen.lock().unwrap().clone()
     }
@@ -295,8 +300,7 @@ pub(crate) fn with_profiles(
 
 /// An endpoint in memory under a label.
 pub(crate) fn endpoint(fake: &Fake, label: impl Into<String>) -> Endpoint {
-    let way: Arc<dyn Upstream> = Arc::<Way>::clone(&fake.0);
-    Endpoint::upstream(label, way)
+    Endpoint::upstream(label, fake.way())
 }
 
 /// So many milliseconds.

@@ -7,6 +7,7 @@
 
 mod abandon;
 mod answers;
+mod batch;
 mod bench;
 mod cancel;
 mod chain;

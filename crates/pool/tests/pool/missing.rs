@@ -82,7 +82,7 @@ async fn null_that_is_true_costs_one_more_request() {
     }
 }
 
-// M03, R-41
+// scenario M03, R-41
 #[tokio::test(start_paused = true)]
 async fn null_does_not_win_a_race() {
     let (a, b) = (Fake::at(100), Fake::at(100));
@@ -102,7 +102,7 @@ async fn null_does_not_win_a_race() {
     );
 }
 
-// M04, R-41
+// scenario M04, R-41
 #[tokio::test(start_paused = true)]
 async fn null_wins_a_race_when_all_say_so() {
     let (a, b) = (Fake::at(100), Fake::at(100));

@@ -1,6 +1,7 @@
 //! A second endpoint beside the first: races and hedges.
 
 use super::{Action, LOOK, Leftover, Machine, Pick, Purpose, Strategy, Tiers};
+use crate::mutant::{self, Mutant};
 use crate::{EndpointId, Now, method::Racing, router::Router};
 use smallvec::SmallVec;
 use std::time::{Duration, Instant};
@@ -8,12 +9,13 @@ use std::time::{Duration, Instant};
 impl Machine {
     /// The first attempt of a read that may race goes to the best few at once.
     pub(super) fn race(&mut self, router: &mut Router, now: Now) -> Option<Action> {
-        let width = usize::from(router.settings().race);
+        let wider = mutant::is(Mutant::RaceIsWider);
+        let width = usize::from(router.settings().race) + usize::from(wider);
         let may = width >= 2
             && !self.plan.one_at_a_time
             && !self.is_shuffled(router)
-            && self.plan.is_repeatable()
-            && self.plan.method.race == Racing::Yes;
+            && (self.plan.is_repeatable() && self.plan.method.race == Racing::Yes
+                || mutant::is(Mutant::SendsRace));
         if !may {
             return None;
         }
@@ -98,15 +100,19 @@ impl Machine {
             && !self.is_shuffled(router)
             && self.checking.is_none()
             && self.plan.prefer.is_none()
-            && self.plan.is_repeatable()
-            && self.plan.method.hedge == Racing::Yes;
+            && (self.plan.is_repeatable() && self.plan.method.hedge == Racing::Yes
+                || mutant::is(Mutant::SendsAreHedged));
         if !may {
             return None;
         }
         let first = self.running.first()?;
         let tail = router.tail(first.ticket.endpoint(), self.plan.method.id);
         let delay = tail.map_or(Duration::ZERO, |tail| tail.mul_f64(settings.tails.max(0.0)));
-        let delay = delay.max(settings.min_delay);
+        let delay = if mutant::is(Mutant::HedgesAtOnce) {
+            Duration::ZERO
+        } else {
+            delay.max(settings.min_delay)
+        };
         let at = first.ticket.sent_at().checked_add(delay)?;
         Some(self.hedge_from.map_or(at, |from| from.max(at)))
     }

@@ -1,9 +1,10 @@
 //! What the end of an attempt, of a check or of the call means.
 
 use super::{
-    Absent, Action, Before, Class, Content, Delivery, Machine, Outcome, Reason, Report, Router,
-    Running, Settled, State, Ticket, UNREACHABLE, Verdict, Why,
+    Absent, Action, Before, Class, Content, Delivery, Machine, Nobody, Outcome, Reason, Report,
+    Router, Running, Settled, State, Ticket, UNREACHABLE, Verdict, Why,
 };
+use crate::mutant::{self, Mutant};
 use crate::{
     AttemptId, EndpointId, Now,
     call::write::Echo,
@@ -101,6 +102,9 @@ impl Machine {
                     self.next_after(&ticket);
                 }
             },
+            Settled::Terminal { .. } if mutant::is(Mutant::TerminalMovesOn) => {
+                self.next_after(&ticket);
+            }
             Settled::Terminal { .. } => self.state = State::Done(Outcome::Answered(attempt)),
             Settled::Failed {
                 verdict,
@@ -112,7 +116,8 @@ impl Machine {
                 if *showable {
                     self.best.consider(verdict.class, attempt);
                 }
-                if self.may_move_on(verdict, *delivery) {
+                let ends = mutant::is(Mutant::FirstFailureEnds);
+                if !ends && self.may_move_on(verdict, *delivery) {
                     self.next_after(&ticket);
                 } else {
                     self.over(router, Outcome::Failed(self.best.attempt()), now);
@@ -123,7 +128,7 @@ impl Machine {
 
     fn weigh(&self, router: &Router, ticket: &Ticket, content: Content, now: Now) -> Weight {
         // Whoever may not ask a second endpoint takes what comes.
-        if !self.plan.is_repeatable() {
+        if !self.plan.is_repeatable() || mutant::is(Mutant::NullIsAnAnswer) {
             return Weight::Answer;
         }
         let row = self.plan.method;
@@ -177,7 +182,8 @@ impl Machine {
         if !self.running.is_empty() {
             return;
         }
-        if absent.believed && (self.confirmed || self.attempts > 1) {
+        let enough = self.confirmed || self.attempts > 1 || mutant::is(Mutant::AbsentNeedsNobody);
+        if absent.believed && enough {
             self.state = State::Done(Outcome::Answered(absent.attempt));
         } else if self.confirmed {
             self.give_up(router, now);
@@ -201,6 +207,17 @@ impl Machine {
         None
     }
 
+    /// Whether everybody who may serve the call said that it has not reached the block, and the chain
+    /// will not have made it when the call must end: then that is the truth, and no round helps.
+    pub(super) fn waits_in_vain(&self, router: &Router, nobody: &Nobody, now: Now) -> bool {
+        self.plan.need.height.is_some_and(|height| {
+            let all_asked = self.asked.len() >= usize::from(nobody.eligible);
+            let all_behind = self.reports.iter().all(|r| r.class == Class::Behind);
+            let told = !self.reports.is_empty() && !self.reported;
+            told && all_asked && all_behind && !router.may_reach(height, self.plan.deadline, now)
+        })
+    }
+
     /// A failed racer or hedge does not fail the call while another runs.
     fn next_after(&mut self, ticket: &Ticket) {
         self.last_failed = Some(ticket.endpoint());
@@ -219,6 +236,9 @@ impl Machine {
 
     fn may_move_on(&self, verdict: &Verdict, delivery: Delivery) -> bool {
         let row = self.plan.method;
+        if mutant::is(Mutant::MaybeSentMovesOn) {
+            return true;
+        }
         if self.plan.solitary {
             return delivery == Delivery::NotSent;
         }

@@ -441,6 +441,7 @@ impl Machine {
             let query = Query {
                 plan,
                 asked: &asked,
+                looked: &self.looked,
                 round: 0,
                 purpose: Purpose::Confirm,
                 tiers: Tiers::All,

@@ -23,6 +23,36 @@ fn a_block_that_may_be_there_by_now_is_worth_a_try() {
     assert_eq!(bench.holds(A, 102, 1000), Holds::No);
 }
 
+// lessons P1: how long a block is worth waiting for
+#[test]
+fn a_block_is_out_of_reach_that_the_chain_cannot_make_in_time() {
+    let mut bench = Bench::new(&[0, 1]);
+    let reach = |bench: &Bench, height, end, now| {
+        bench.heads.may_reach(height, bench.at(end), bench.at(now))
+    };
+    // Nobody knows where the chain is.
+    assert!(reach(&bench, 1_000_000, 0, 0));
+    bench.read(A, 0, 100);
+    bench.read(B, 0, 99);
+    // The next block may come at any moment, each further one a second later.
+    for (height, end, now, may) in [
+        (100, 0, 0, true),
+        (101, 999, 0, false),
+        (100, 999, 0, true),
+        (101, 1000, 0, true),
+        (109, 8999, 0, false),
+        (109, 9000, 0, true),
+        (u64::MAX, 9000, 0, false),
+        // What was read a while ago has moved on since.
+        (109, 9000, 8000, true),
+        (110, 9000, 8000, false),
+        // A reading that is too old says nothing.
+        (1_000_000, 40_000, 31_000, true),
+    ] {
+        assert_eq!(reach(&bench, height, end, now), may, "{height} {end} {now}");
+    }
+}
+
 // "behind" is lag
 #[test]
 fn a_behind_answer_lowers_what_is_known() {

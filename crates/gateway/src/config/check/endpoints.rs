@@ -121,6 +121,8 @@ impl Place<'_> {
         at.number("weight", &raw.weight, &mut endpoint.weight, 1e-6..=1e6);
         let mut range = 0;
         at.count("max_log_range", &raw.max_log_range, &mut range, 1..=BLOCKS);
+        let mut batch = 0;
+        at.count("max_batch", &raw.max_batch, &mut batch, 1..=1000);
         Overlay::flag(&raw.archive, &mut endpoint.archive);
         Overlay::flag(&raw.private, &mut endpoint.private);
         if let Some((url, span)) = raw.ws_url.get() {
@@ -135,6 +137,7 @@ impl Place<'_> {
             region: name(&raw.region),
             methods: methods(&raw.methods),
             max_log_range: Some(range).filter(|range| *range > 0),
+            max_batch: Some(batch).filter(|batch| *batch > 0),
             ..endpoint
         }
     }

@@ -16,7 +16,7 @@ use highwater_core::{
     learn::LearnSettings,
     probe::ProbeSettings,
     select::{Strategy, Weights},
-    settings::{HedgeSettings, Settings},
+    settings::{BatchSettings, HedgeSettings, Settings},
 };
 use std::time::Duration;
 
@@ -76,6 +76,9 @@ pub(super) fn check(
     }
     if let Some((raw, _)) = raw.learn.get() {
         learn(at("learn"), raw, &mut settings.learn);
+    }
+    if let Some((raw, _)) = raw.batch.get() {
+        batch(at("batch"), raw, &mut settings.batch);
     }
     if let Some((raw, _)) = raw.heads.get() {
         heads(at("heads"), raw, &mut settings);
@@ -228,6 +231,12 @@ fn learn(mut at: Overlay<'_>, raw: &engine::Learn, learn: &mut LearnSettings) {
         YEAR,
     );
     at.count("near_head", &raw.near_head, &mut learn.near_head, BLOCKS);
+}
+
+fn batch(mut at: Overlay<'_>, raw: &engine::Batch, batch: &mut BatchSettings) {
+    Overlay::flag(&raw.client, &mut batch.client);
+    at.period("window", &raw.window, &mut batch.window, SECOND);
+    at.count("most", &raw.most, &mut batch.most, 1..=1000);
 }
 
 fn heads(mut at: Overlay<'_>, raw: &engine::Heads, settings: &mut Settings) {

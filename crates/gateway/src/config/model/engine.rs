@@ -304,3 +304,17 @@ pub(in crate::config) struct Learn {
     #[schemars(extend("default" = 64))]
     pub(in crate::config) near_head: Field<Count>,
 }
+
+/// Calls bound for one endpoint that share one request; sends never do.
+#[derive(Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(in crate::config) struct Batch {
+    /// Whether elements of one client's batch that choose the same endpoint share a request.
+    #[schemars(extend("default" = true))]
+    pub(in crate::config) client: Field<bool>,
+    /// Time that a call waits for others, up to 1 s; by default none does.
+    pub(in crate::config) window: Field<Period>,
+    /// Most calls in one request, 1 to 1000; an endpoint's own limit can only be lower.
+    #[schemars(extend("default" = 100))]
+    pub(in crate::config) most: Field<Count>,
+}

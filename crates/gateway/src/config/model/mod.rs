@@ -230,6 +230,8 @@ pub(super) struct Chain {
     pub(super) budget: Field<Switch<engine::Budget>>,
     /// How long what an endpoint showed of itself is believed.
     pub(super) learn: Field<engine::Learn>,
+    /// Calls bound for one endpoint that share one request.
+    pub(super) batch: Field<engine::Batch>,
     /// The endpoints; at least one.
     pub(super) endpoints: List<Endpoint>,
 }
@@ -287,6 +289,9 @@ pub(super) struct Endpoint {
     /// Most blocks that it takes in one `eth_getLogs`, at least 1; by default that is learned.
     #[schemars(extend("minimum" = 1))]
     pub(super) max_log_range: Field<Count>,
+    /// Most calls that it takes in one request, 1 to 1000; 1 sends it no batch; by default that is learned.
+    #[schemars(extend("minimum" = 1))]
+    pub(super) max_batch: Field<Count>,
 }
 
 /// One API key.

@@ -12,7 +12,7 @@ use highwater_core::{
     retry_budget::RetryBudgetSettings,
     score::ScoreSettings,
     select::{SelectSettings, Strategy, Weights},
-    settings::{self as engine, HedgeSettings, Jitter, RetryCount, RetrySettings},
+    settings::{self as engine, BatchSettings, HedgeSettings, Jitter, RetryCount, RetrySettings},
     stats::{BookSettings, WindowSettings},
 };
 use std::time::Duration;
@@ -128,6 +128,11 @@ forget = "3h"
 forget_block = "61s"
 near_head = 65
 
+[chains.ethereum.batch]
+client = false
+window = "3ms"
+most = 50
+
 [[chains.ethereum.endpoints]]
 label = "a"
 url = "https://a.example"
@@ -146,6 +151,7 @@ group = "g"
 region = "eu-north"
 archive = true
 max_log_range = 500
+max_batch = 20
 
 [[chains.ethereum.endpoints]]
 label = "b"
@@ -171,6 +177,11 @@ fn expected() -> engine::Settings {
             forget: secs(3 * 3600),
             forget_block: secs(61),
             near_head: 65,
+        },
+        batch: BatchSettings {
+            client: false,
+            window: millis(3),
+            most: 50,
         },
         book: BookSettings {
             slower_step: 0.41,
@@ -295,6 +306,7 @@ fn every_option_of_the_engine_arrives() {
     assert_eq!(a.group.as_deref(), Some("g"));
     assert_eq!(a.region.as_deref(), Some("eu-north"));
     assert_eq!((a.archive, a.max_log_range), (true, Some(500)));
+    assert_eq!(a.max_batch, Some(20));
     let learn = Some(LearnedLimit {
         refusals: 4,
         within: Duration::from_secs(61),
@@ -371,6 +383,7 @@ fn the_file_above_leaves_no_option_of_the_engine_out() {
         "learn",
         "failure_rate",
         "exclusion_trial",
+        "batch",
         "methods",
         "aliases",
         "id",

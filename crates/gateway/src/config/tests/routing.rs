@@ -75,6 +75,7 @@ fn every_option_of_the_engine_is_in_the_text() {
         "score",
         "heads",
         "learn",
+        "batch",
         "weights",
         "breaker",
         "budget",

@@ -316,6 +316,46 @@ fn what_is_said_of_a_block_from_below_it_is_not_believed() {
     assert_eq!(bench.ends(), Outcome::Answered(FIRST));
 }
 
+// Lessons P1: a block that cannot come in time is not waited for
+#[test]
+fn what_everybody_says_of_a_block_far_ahead_is_the_truth_at_once() {
+    let (next, far) = (r#"["0x1","0x64"]"#, r#"["0x1","0xc8"]"#);
+    let behind = own_error(Class::Behind);
+    let method = "eth_getBalance";
+    for (said, shown) in [(&behind, Some(FIRST)), (&result(Content::Zero), None)] {
+        let mut bench = with_heads(Setup::gateway(2), method, &[(A, 99), (B, 99)]);
+        bench.next_with(method, far);
+        bench.asks(A, FIRST, said);
+        bench.asks(B, SECOND, said);
+        assert_eq!(bench.ends(), Outcome::Failed(shown));
+        // The next block may be there at any moment.
+        bench.next_with(method, next);
+        bench.asks(A, FIRST, said);
+        bench.asks(B, SECOND, said);
+        bench.waits_between(millis(50), millis(100));
+    }
+    // Somebody who may have it failed.
+    let mut bench = with_heads(Setup::gateway(2), method, &[(A, 99)]);
+    bench.next_with(method, far);
+    bench.asks(B, FIRST, &own_error(Class::Internal));
+    bench.asks(A, SECOND, &behind);
+    bench.waits_between(millis(50), millis(100));
+    // Somebody who may have it is out, and comes back while the call may wait.
+    let mut bench = with_heads(Setup::gateway(2), method, &[(A, 99)]);
+    let pause = own_error_with_wait(Class::RateLimited, seconds(1));
+    bench.next_with(method, far);
+    bench.asks(B, FIRST, &pause);
+    bench.asks(A, SECOND, &behind);
+    bench.next_with(method, far);
+    bench.asks(A, FIRST, &behind);
+    bench.waits_between(millis(50), millis(100));
+    // Nobody knows where the chain is.
+    let mut bench = Setup::gateway(1).call(method);
+    bench.next_with(method, far);
+    bench.asks(A, FIRST, &behind);
+    bench.waits_between(millis(50), millis(100));
+}
+
 // R-37, R-34: whoever may ask one endpoint only takes what comes
 #[test]
 fn asks_nobody_else_about_a_null_that_came_of_an_action() {

@@ -402,3 +402,27 @@ fn a_call_goes_on_trying_an_endpoint_that_it_lost() {
     assert_eq!(bench.ends(), Outcome::Failed(None));
     assert_eq!(bench.machine.reports().len(), 3);
 }
+
+// the checks count toward the breaker, and it counts for them
+#[test]
+fn an_endpoint_that_fails_its_checks_is_not_checked_for_every_call() {
+    let mut bench = Setup::new(2).unchecked().call("eth_call");
+    bench.passes(B);
+    let warmed = |bench: &mut Bench| {
+        bench.pass(ATTEMPT);
+        bench.next("eth_call");
+        bench.sends_to(B, FIRST);
+        assert_eq!(bench.warms(), A);
+    };
+    for _ in 0..3 {
+        warmed(&mut bench);
+        bench.fails_check(A, Class::Overloaded, None);
+    }
+    bench.pass(millis(4999));
+    assert_eq!(bench.out(A, "eth_call", "[]"), Some(Why::Ejected));
+    bench.next("eth_call");
+    bench.sends_to(B, FIRST);
+    bench.waits();
+    // Once the ejection is over the next call checks.
+    warmed(&mut bench);
+}

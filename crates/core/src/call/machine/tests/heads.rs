@@ -168,7 +168,7 @@ fn a_block_is_asked_of_those_who_have_it() {
         bench.next_with("eth_call", r#"[{"to":"0x1"},"0x64"]"#);
         bench.asks(B, FIRST, &Settled::VALUE);
     }
-    // Neither as a second nor as a last resort while the holder may come back.
+    // Neither as a second nor as a last resort while the holder may come back, where heads are fresh.
     bench.next_with("eth_call", r#"[{"to":"0x1"},"0x64"]"#);
     bench.asks(B, FIRST, &lost());
     bench.waits_between(millis(50), millis(100));
@@ -224,4 +224,40 @@ fn an_unknown_head_is_neither_a_lag_nor_zero() {
     assert_eq!(lag_of(&mut bench, C), 1.0);
     assert_eq!(bench.view(C).head, None);
     assert_eq!(bench.view(C).excess_lag, None);
+}
+
+/// A holds block 100 and fails; B's head was last seen below it, and is read again as this.
+fn reads_again(found: u64) -> Bench {
+    let mut bench = Setup::new(2).call("eth_getLogs");
+    bench.head(A, 100);
+    bench.head(B, 99);
+    bench.pass(millis(200));
+    let params = r#"[{"fromBlock":"0x64","toBlock":"0x64"}]"#;
+    bench.next_with("eth_getLogs", params);
+    bench.asks(A, FIRST, &lost());
+    assert!(matches!(bench.poll(), Action::Head { endpoint: B, .. }));
+    let now = bench.now();
+    bench.router.on_probe(B, found, now);
+    bench.machine.on_head(B);
+    bench
+}
+
+// R-30, P-24
+#[test]
+fn when_the_only_holder_fails_others_are_looked_at_again() {
+    let mut bench = reads_again(100);
+    bench.asks(B, SECOND, &Settled::VALUE);
+    assert_eq!(bench.ends(), Outcome::Answered(SECOND));
+}
+
+// P-24, scenario L01
+#[test]
+fn whoever_is_below_after_that_look_is_not_asked() {
+    let mut bench = reads_again(99);
+    for attempt in [SECOND, THIRD] {
+        let wait = bench.waits();
+        bench.pass(wait);
+        bench.asks(A, attempt, &lost());
+    }
+    assert_eq!(bench.ends(), Outcome::Failed(None));
 }

@@ -352,9 +352,10 @@ impl Bench {
         self.machine.on_check(endpoint, Some(&verdict));
     }
 
+    /// Its head is read beside the calls.
     fn head(&mut self, endpoint: EndpointId, height: u64) {
         let now = self.now();
-        self.router.on_head(endpoint, Source::Probe, height, now);
+        self.router.on_probe(endpoint, height, now);
     }
 
     /// Why this endpoint would not be drawn for a call now.
