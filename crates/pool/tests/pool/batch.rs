@@ -211,17 +211,16 @@ async fn without_a_batch_or_a_window_calls_travel_alone() {
 #[tokio::test(start_paused = true)]
 async fn a_send_travels_alone() {
     let a = Arrays::new();
-    a.fake
-        .on("eth_sendRawTransaction", Reply::result("\"0x1\""));
+    a.fake.on("eth_sendTransaction", Reply::result("\"0x1\""));
     a.fake.on("eth_newBlockFilter", Reply::result("\"0x2\""));
     let pool = pool(&[&a], still());
     ready(&pool).await;
     let calls = [
-        ("eth_sendRawTransaction", r#"["0x00"]"#),
+        ("eth_sendTransaction", "[{}]"),
         ("eth_getBalance", r#"["1"]"#),
         ("eth_newBlockFilter", "[]"),
         ("eth_getBalance", r#"["2"]"#),
-        ("eth_sendRawTransaction", r#"["0x01"]"#),
+        ("eth_sendTransaction", "[{}]"),
     ];
     together(&pool, &calls).await;
     let mut bodies = a.bodies();
