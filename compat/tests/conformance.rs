@@ -15,8 +15,13 @@ const CHAIN_ID: u64 = 0x000c_72dd_9d5e_883e;
 const ON: &str =
     "methods = { allow = [\"debug_*\", \"txpool_*\", \"eth_capabilities\", \"eth_simulateV1\"] }";
 
-/// Every endpoint is asked however often it failed.
-const NO_BREAKER: &str = "breaker = false";
+/// A block that is asked for two blocks ahead is not there before any deadline.
+const CHAIN: &str = "heads = { block_time = \"12s\" }";
+
+/// The first endpoint is met however often it failed, and whoever serves the call is asked once. To find
+/// that an endpoint is gone is no attempt, to be failed by it is one.
+const PAST_THE_GONE: &str = "breaker = false\nretry_count = 0";
+const PAST_THE_FAILING: &str = "breaker = false\nretry_count = 1";
 
 /// What the gateway asks of its own accord: which chain an endpoint serves, where it is, what it keeps.
 const OWN: [&str; 3] = ["eth_chainId", "eth_blockNumber", "eth_capabilities"];
@@ -94,9 +99,10 @@ async fn player(pairs: &Arc<Vec<Pair>>) -> ScriptedNode {
 }
 
 /// A gateway that asks the first node first.
-fn gateway(nodes: &[&ScriptedNode], chain: &str) -> (Gateway, Http) {
+fn gateway(nodes: &[&ScriptedNode], more: &str) -> (Gateway, Http) {
     let urls = nodes.iter().map(|node| node.url()).collect();
-    let gateway = Gateway::chains(&[("tests".to_owned(), CHAIN_ID, urls)], ON, chain);
+    let chain = format!("{CHAIN}\n{more}");
+    let gateway = Gateway::chains(&[("tests".to_owned(), CHAIN_ID, urls)], ON, &chain);
     let client = gateway.client();
     (gateway, client)
 }
@@ -155,7 +161,7 @@ async fn each_exchange_comes_back_byte_for_byte_when_the_first_endpoint_is_gone(
     let pairs = pairs();
     let (gone, node) = (player(&pairs).await, player(&pairs).await);
     gone.stop().await;
-    let (_gateway, mut client) = gateway(&[&gone, &node], NO_BREAKER);
+    let (_gateway, mut client) = gateway(&[&gone, &node], PAST_THE_GONE);
     assert_all_come_back(pairs.iter(), &mut client);
     assert_asked_as_written(&pairs, &node);
 }
@@ -166,6 +172,9 @@ async fn all_exchanges_come_back_in_one_batch_under_ids_of_every_shape() {
     let pairs = pairs();
     let node = player(&pairs).await;
     let (_gateway, mut client) = gateway(&[&node], "");
+    // Where the chain is decides what is said of blocks ahead of it.
+    let head = pairs.iter().find(|pair| pair.method == "eth_blockNumber");
+    assert_all_come_back(head, &mut client);
     let under_ids = |text: fn(&Pair) -> &String| {
         let members: Vec<String> = pairs
             .iter()
@@ -190,7 +199,7 @@ async fn behind_an_endpoint_that_fails_only_the_send_is_lost_since_it_may_have_a
     for pair in pairs.iter().filter(|pair| !pair.is_local()) {
         failing.on(&pair.method).always(Answer::body(500, "oops"));
     }
-    let (_gateway, mut client) = gateway(&[&failing, &node], NO_BREAKER);
+    let (_gateway, mut client) = gateway(&[&failing, &node], PAST_THE_FAILING);
     let is_send = |pair: &&Pair| pair.method == "eth_sendRawTransaction";
     assert_all_come_back(pairs.iter().filter(|pair| !is_send(pair)), &mut client);
     let send = pairs.iter().find(is_send).unwrap();

@@ -207,15 +207,50 @@ impl Machine {
         None
     }
 
-    /// Whether everybody who may serve the call said that it has not reached the block, and the chain
-    /// will not have made it when the call must end: then that is the truth, and no round helps.
+    /// Whether everybody who may serve the call said what they would say again until it must end: then
+    /// that is the truth, and no round helps.
     pub(super) fn waits_in_vain(&self, router: &Router, nobody: &Nobody, now: Now) -> bool {
-        self.plan.need.height.is_some_and(|height| {
-            let all_asked = self.asked.len() >= usize::from(nobody.eligible);
-            let all_behind = self.reports.iter().all(|r| r.class == Class::Behind);
-            let told = !self.reports.is_empty() && !self.reported;
-            told && all_asked && all_behind && !router.may_reach(height, self.plan.deadline, now)
-        })
+        let all_asked = self.asked.len() >= usize::from(nobody.eligible);
+        let told = !self.reports.is_empty() && !self.reported;
+        told && all_asked && self.reports.iter().all(|r| self.stays(router, r, now))
+    }
+
+    /// Whether what an endpoint said is a fact of its own, which it taught, or of the chain.
+    fn stays(&self, router: &Router, report: &Report, now: Now) -> bool {
+        let (row, need) = (self.plan.method, &self.plan.need);
+        match report.class {
+            Class::RangeLimit
+            | Class::PayloadTooLarge
+            | Class::MethodUnsupported
+            | Class::MethodBlocked
+            | Class::SubscriptionUnsupported => true,
+            // Of a tag it is a node between two blocks.
+            Class::MissingHistory => need.lowest.is_some() || !row.has_block(),
+            // Absent, in the form of an error (semantics §11).
+            Class::Behind if report.subclass == Some("tx_unknown") => true,
+            Class::Behind => need
+                .height
+                .is_some_and(|height| !router.may_reach(height, self.plan.deadline, now)),
+            Class::ExecutionRevert
+            | Class::InvalidParams
+            | Class::InvalidRequest
+            | Class::ParseError
+            | Class::TxRejected
+            | Class::AlreadyKnown
+            | Class::UserRejected
+            | Class::FilterNotFound
+            | Class::ReorgedBlock
+            | Class::Syncing
+            | Class::QuotaExhausted
+            | Class::RateLimited
+            | Class::Unauthorized
+            | Class::WrongChain
+            | Class::Overloaded
+            | Class::Internal
+            | Class::BadGatewayHtml
+            | Class::MalformedEnvelope
+            | Class::Timeout => false,
+        }
     }
 
     /// A failed racer or hedge does not fail the call while another runs.

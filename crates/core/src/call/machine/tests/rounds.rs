@@ -275,3 +275,48 @@ fn an_attempt_beyond_the_count_goes_to_nobody_that_was_tried() {
     bench.asks(B, FIRST, &gone());
     assert_eq!(bench.ends(), Outcome::Failed(Some(FIRST)));
 }
+
+// R-37, semantics §11: what was taught is not asked again by the same call
+#[test]
+fn goes_round_for_nothing_that_would_be_said_again() {
+    let old = r#"["0x1","0x5"]"#;
+    let latest = r#"["0x1","latest"]"#;
+    let mut unknown = own_error(Class::Behind);
+    if let Settled::Failed { verdict, .. } = &mut unknown {
+        verdict.subclass = Some("tx_unknown");
+    }
+    let pruned = own_error(Class::MissingHistory);
+    let large = own_error(Class::RangeLimit);
+    for (method, params, said, again) in [
+        ("eth_getBalance", old, &pruned, false),
+        // One node of several behind a URL may be between two blocks.
+        ("eth_getBalance", latest, &pruned, true),
+        ("eth_getTransactionReceipt", HASH, &pruned, false),
+        ("debug_traceTransaction", HASH, &unknown, false),
+        ("eth_getLogs", RANGE, &large, false),
+        ("eth_getLogs", RANGE, &own_error(Class::Internal), true),
+    ] {
+        for endpoints in [1, 2] {
+            let mut bench = Setup::gateway(endpoints).call(method);
+            bench.next_with(method, params);
+            bench.asks(A, FIRST, said);
+            if endpoints == 2 {
+                bench.asks(B, SECOND, said);
+            }
+            if again {
+                bench.waits_between(millis(50), millis(100));
+            } else {
+                assert_eq!(bench.ends(), Outcome::Failed(Some(FIRST)), "{method}");
+            }
+        }
+        // Another one failed otherwise, and may say something else next time.
+        let mut bench = Setup::gateway(2).call(method);
+        bench.next_with(method, params);
+        bench.asks(A, FIRST, said);
+        bench.asks(B, SECOND, &own_error(Class::Internal));
+        bench.waits_between(millis(50), millis(100));
+    }
+}
+
+const HASH: &str = r#"["0x0000000000000000000000000000000000000000000000000000000000000abc"]"#;
+const RANGE: &str = r#"[{"fromBlock":"0x1","toBlock":"0x5"}]"#;
