@@ -11,6 +11,10 @@ use highwater_lab::chain::Quarry;
 use highwater_lab::checker::Breach;
 use highwater_lab::random::{Draft, generate, judge, shrink};
 
+// A quarter of the time goes into small pieces of memory.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 /// One scenario in so many is run twice, and both histories compared.
 const TWICE: u64 = 10;
 /// After so many failures no more are looked for.

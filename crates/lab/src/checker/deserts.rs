@@ -39,9 +39,10 @@ impl Promises {
         let router = &scenario.router;
         let patient = scenario.load.timeout >= router.deadline;
         // Whoever alone keeps filters is asked for them, out or not.
-        let filters = |node: &usize| scenario.nodes[*node].0.dialect.has_filters();
-        let asked = scenario.load.asks.contains(&Ask::Filter);
-        let replaced = self.steady.iter().any(|node| !asked || filters(node));
+        let replaced = self
+            .steady
+            .iter()
+            .any(|node| keeps_filters(scenario, *node));
         if router.breaker && replaced && router.hedge.is_none() && patient {
             self.dead = dead(scenario);
             self.pauses = pauses(scenario);
@@ -50,6 +51,12 @@ impl Promises {
         self.reserve = reserve(scenario, &self.steady);
         self.shares = shares(scenario, &self.steady);
     }
+}
+
+/// Whether an endpoint keeps filters, or nobody asks for one.
+fn keeps_filters(scenario: &Scenario, node: usize) -> bool {
+    let asked = scenario.load.asks.contains(&Ask::Filter);
+    !asked || scenario.nodes[node].0.dialect.has_filters()
 }
 
 /// The endpoints that fail everything from some moment to the end.
@@ -149,6 +156,12 @@ fn reserve(scenario: &Scenario, steady: &[usize]) -> Vec<usize> {
         return Vec::new();
     };
     let in_lowest = |seat: &Seat| seat.tier == lowest;
+    if !steady
+        .iter()
+        .any(|node| in_lowest(&seats[*node]) && keeps_filters(scenario, *node))
+    {
+        return Vec::new();
+    }
     let mut nodes = seats.iter().enumerate();
     if nodes.any(|(node, seat)| in_lowest(seat) && !steady.contains(&node)) {
         return Vec::new();

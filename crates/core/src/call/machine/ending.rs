@@ -96,7 +96,7 @@ impl Machine {
         match settled {
             Settled::Result { .. } => match weight {
                 Weight::Answer => self.state = State::Done(Outcome::Answered(attempt)),
-                Weight::Absent { believed } => self.on_absent(router, &ticket, believed, now),
+                Weight::Absent { believed } => self.on_absent(&ticket, believed),
                 Weight::Unbelieved => {
                     self.report(&ticket, Class::Behind, Some("below"));
                     self.next_after(&ticket);
@@ -162,7 +162,7 @@ impl Machine {
     }
 
     /// Null: held while others run; alone it asks one more, once.
-    fn on_absent(&mut self, router: &mut Router, ticket: &Ticket, believed: bool, now: Now) {
+    fn on_absent(&mut self, ticket: &Ticket, believed: bool) {
         if !believed {
             self.report(ticket, Class::Behind, Some("below"));
         }
@@ -186,7 +186,9 @@ impl Machine {
         if absent.believed && enough {
             self.state = State::Done(Outcome::Answered(absent.attempt));
         } else if self.confirmed {
-            self.give_up(router, now);
+            // Both are behind, which is a reason to ask somebody else as any failure is.
+            self.last_failed = Some(ticket.endpoint());
+            self.state = State::Pick(Reason::Failed);
         } else {
             self.confirmed = true;
             self.state = State::Pick(Reason::Confirm);

@@ -81,6 +81,21 @@ fn whoever_is_below_the_reference_is_not_asked_to_confirm() {
     assert_eq!(bench.ends(), Outcome::Answered(FIRST));
 }
 
+// whoever says null from below is behind, and others are asked
+#[test]
+fn two_nulls_from_below_are_not_the_end() {
+    let heads = [(A, 90), (B, 101), (C, 101), (D, 101)];
+    let mut bench = with_heads(Setup::new(4), RECEIPT, &heads);
+    bench.asks(A, FIRST, &null());
+    bench.sends_to(B, SECOND);
+    for endpoint in [C, D] {
+        bench.head(endpoint, 102);
+    }
+    bench.settle(SECOND, &null());
+    bench.asks(C, THIRD, &Settled::VALUE);
+    assert_eq!(bench.ends(), Outcome::Answered(THIRD));
+}
+
 //
 #[test]
 fn a_null_that_no_holder_said_is_never_the_answer() {
@@ -100,6 +115,8 @@ fn a_null_that_no_holder_said_is_never_the_answer() {
     bench.asks(A, FIRST, &null());
     bench.waits_between(millis(50), millis(100));
     bench.asks(A, SECOND, &null());
+    bench.waits_between(millis(100), millis(200));
+    bench.asks(A, THIRD, &null());
     assert_eq!(bench.ends(), Outcome::Failed(None));
     assert_eq!(bench.classes()[0], (A, Some(FIRST), Class::Behind));
     // The holder fails: still an error.
