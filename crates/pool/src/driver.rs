@@ -279,26 +279,29 @@ impl<'a> Call<'a> {
 
     fn finish(mut self, outcome: Outcome) -> Result<Answer, Error> {
         self.over = true;
-        self.let_go();
+        // The only attempt of a call that goes to one at a time has ended before the call does.
+        if self.beside {
+            self.let_go();
+        }
         let shown = match outcome {
-            Outcome::Answered(attempt) | Outcome::Failed(Some(attempt)) => {
-                let mut kept = std::mem::take(&mut self.kept).into_iter();
-                kept.find(|(kept, _)| *kept == attempt)
-            }
+            Outcome::Answered(attempt) | Outcome::Failed(Some(attempt)) => Some(attempt),
             Outcome::Failed(None)
             | Outcome::ChainMismatch
             | Outcome::NoEndpoint
             | Outcome::BudgetExhausted { .. }
             | Outcome::DeadlineExceeded => None,
         };
-        if let Some((attempt, shown)) = shown
+        if let Some(attempt) = shown
+            && let Some(kept) = self.kept.iter().position(|(kept, _)| *kept == attempt)
             && let Some(node) = self.node(attempt)
         {
+            let endpoint = Arc::clone(&node.label);
+            let (_, shown) = self.kept.swap_remove(kept);
             return Ok(Answer {
                 body: shown.body,
                 span: shown.span,
                 is_error: shown.is_error,
-                endpoint: Arc::clone(&node.label),
+                endpoint,
                 attempts: self.machine.attempts(),
             });
         }
