@@ -131,6 +131,9 @@ pub(crate) struct LabArguments {
     /// with port 0 each on a free one
     #[arg(long, value_name = "ADDR")]
     pub(crate) listen: Option<String>,
+    /// With the gateway before the nodes and the scenario's load through it, and a verdict
+    #[arg(long)]
+    pub(crate) gateway: bool,
     /// In virtual time, with simulated clients and no sockets
     #[arg(long = "virtual")]
     pub(crate) virtual_time: bool,

@@ -12,9 +12,11 @@ mod explain;
 mod figures;
 mod keys;
 mod lab;
+mod ledger;
 mod live;
 mod output;
 mod serve;
+mod stage;
 
 use arguments::{Arguments, Command, KeysCommand};
 use clap::Parser;

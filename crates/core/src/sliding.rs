@@ -9,7 +9,8 @@ const PARTS: usize = 10;
 /// A pair of counts over the last `window`.
 #[derive(Clone, Debug)]
 pub(crate) struct Sliding {
-    width: Duration,
+    /// Of a part, in nanoseconds.
+    width: u64,
     base: Option<Instant>,
     newest: u64,
     parts: [(u32, u32); PARTS],
@@ -19,7 +20,7 @@ impl Sliding {
     /// Counts over a window of at least ten nanoseconds; a shorter one counts as that.
     pub(crate) fn new(window: Duration) -> Self {
         Self {
-            width: (window / PARTS as u32).max(Duration::from_nanos(1)),
+            width: nanos(window / PARTS as u32).max(1),
             base: None,
             newest: 0,
             parts: [(0, 0); PARTS],
@@ -50,9 +51,9 @@ impl Sliding {
     pub(crate) fn covered(&mut self, now: Instant) -> Duration {
         let base = *self.base.get_or_insert(now);
         let age = now.saturating_duration_since(base);
-        let over = age.as_nanos() % self.width.as_nanos();
-        let over = Duration::from_nanos(u64::try_from(over).unwrap_or(0));
-        age.min(self.width * (PARTS as u32 - 1) + over)
+        let whole = self.width.saturating_mul(PARTS as u64 - 1);
+        let over = nanos(age) % self.width;
+        age.min(Duration::from_nanos(whole.saturating_add(over)))
     }
 
     /// Forgets all.
@@ -64,8 +65,7 @@ impl Sliding {
     /// counts as the newest.
     fn current(&mut self, now: Instant) -> &mut (u32, u32) {
         let base = *self.base.get_or_insert(now);
-        let nanos = now.saturating_duration_since(base).as_nanos() / self.width.as_nanos();
-        let at = u64::try_from(nanos).unwrap_or(u64::MAX);
+        let at = nanos(now.saturating_duration_since(base)) / self.width;
         if at > self.newest {
             let passed = (at - self.newest).min(PARTS as u64);
             for step in 1..=passed {
@@ -75,6 +75,11 @@ impl Sliding {
         }
         &mut self.parts[(self.newest % PARTS as u64) as usize]
     }
+}
+
+/// Whole nanoseconds; 584 years hold any age, and 128 bits take far longer to divide.
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -376,7 +376,10 @@ impl<'a> Call<'a> {
     fn finish(mut self, outcome: Outcome) -> Result<Answer, Error> {
         self.over = true;
         self.remember();
-        self.let_go();
+        // The only attempt of a read that goes to one at a time has ended before the call does.
+        if self.beside || self.submission.is_some() {
+            self.let_go();
+        }
         let shown = match outcome {
             Outcome::Answered(attempt)
             | Outcome::Found(attempt)
@@ -390,11 +393,12 @@ impl<'a> Call<'a> {
             | Outcome::DeadlineExceeded => None,
         };
         if let Some((node, shown)) = shown {
+            let endpoint = Arc::clone(&node.label);
             return Ok(Answer {
                 body: shown.body,
                 span: shown.span,
                 is_error: shown.is_error,
-                endpoint: Arc::clone(&node.label),
+                endpoint,
                 attempts: self.machine.attempts(),
                 transaction: self.machine.transaction(),
             });

@@ -93,6 +93,10 @@ pub struct Scenario {
     pub load: Load,
     /// Blocks by which an answer at `latest` may be behind the head.
     pub stale_blocks: u64,
+    /// Most calls that may get no right answer; `None`: any number.
+    pub errors: Option<u64>,
+    /// How soon after the beginning of a fault calls are as fast as before; `None`: whenever.
+    pub settle: Option<Duration>,
     /// The nodes, with what each may be asked.
     pub nodes: Vec<(Profile, Option<Budget>)>,
     /// The router between clients and nodes, where a run has one.
@@ -173,6 +177,8 @@ impl Scenario {
             chain,
             load,
             stale_blocks: raw.bounds.stale_blocks.unwrap_or(2),
+            errors: raw.bounds.errors,
+            settle: raw.bounds.settle.map(|settle| settle.0),
             nodes,
             router,
         })

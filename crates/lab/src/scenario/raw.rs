@@ -60,6 +60,8 @@ pub(super) struct RawLoad {
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RawBounds {
     pub(super) stale_blocks: Option<u64>,
+    pub(super) errors: Option<u64>,
+    pub(super) settle: Option<Span>,
 }
 
 /// Options of the router that a run puts between clients and nodes.

@@ -4,8 +4,11 @@
 //! whatever the gateway made of it. Nothing here comes from the gateway: whether a fault was hidden
 //! is known from the node that played it and the caller that did or did not notice.
 
-use highwater_lab::sockets::{Dealt, Fate, Question, Sample};
-use std::collections::BTreeMap;
+use highwater_lab::{
+    scenario::Scenario,
+    sockets::{Dealt, Fate, Question, Sample},
+};
+use std::{collections::BTreeMap, fmt::Write as _};
 
 /// One node's side of it. Each request is in exactly one count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -91,7 +94,7 @@ impl Ledger {
             .push(u32::try_from(sample.took.as_micros()).unwrap_or(u32::MAX));
         let right = sample.outcome.is_ok();
         match sample.outcome {
-            Ok(()) => self.right += 1,
+            Ok(_) => self.right += 1,
             Err(reason) => *self.reasons.entry(reason).or_default() += 1,
         }
         // Numbers are handed out one by one, so the list has no more gaps than calls are under way.
@@ -171,15 +174,50 @@ impl Ledger {
     }
 }
 
+/// What each node did, and what wrong calls got instead.
+pub(crate) fn endpoints(scenario: &Scenario, ledger: &Ledger) -> String {
+    let mut text = format!(
+        "  {:<10} {:>8} {:>8} {:>8} {:>8} {:>8} {:>5}   what failed\n",
+        "endpoint", "requests", "served", "failed", "hidden", "left", "own"
+    );
+    for ((profile, _), account) in scenario.nodes.iter().zip(ledger.nodes()) {
+        text.push_str(&row(&profile.name, account));
+    }
+    text.push_str(&row("all", &ledger.all()));
+    for (reason, count) in ledger.reasons() {
+        let _ = writeln!(text, "  {count} calls failed: {reason}");
+    }
+    text
+}
+
+fn row(name: &str, account: &Account) -> String {
+    let kinds = account.kinds.iter();
+    let kinds: Vec<String> = kinds
+        .map(|(kind, count)| format!("{count} {kind}"))
+        .collect();
+    let line = format!(
+        "  {name:<10} {:>8} {:>8} {:>8} {:>8} {:>8} {:>5}   {}",
+        account.requests(),
+        account.served,
+        account.failed(),
+        account.hidden,
+        account.left,
+        account.own,
+        kinds.join(", "),
+    );
+    format!("{}\n", line.trim_end())
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Account, Ledger, Sums};
     use highwater_lab::sockets::{Dealt, Fate, Question, Sample};
     use std::time::Duration;
 
-    fn call(number: u64, outcome: Result<(), &str>) -> Sample {
+    fn call(number: u64, outcome: Result<u64, &str>) -> Sample {
         Sample {
             number,
+            due: Duration::ZERO,
             took: Duration::from_millis(number + 1),
             outcome: outcome.map_err(str::to_owned),
         }
@@ -205,7 +243,7 @@ mod tests {
         ledger.settle();
         assert_eq!(ledger.sums(), Sums::default());
         // Calls end in another order than they began, and a node may tell of one after its end.
-        ledger.called(call(2, Ok(())));
+        ledger.called(call(2, Ok(1)));
         ledger.called(call(1, Err("HTTP 500")));
         ledger.dealt(&dealt(1, 2, Fate::Failed("page")));
         ledger.settle();
@@ -216,7 +254,7 @@ mod tests {
             shown,
         };
         assert_eq!(ledger.sums(), sums(2, 1, 1, 2));
-        ledger.called(call(0, Ok(())));
+        ledger.called(call(0, Ok(1)));
         ledger.settle();
         assert_eq!(ledger.sums(), sums(3, 2, 2, 2));
         assert_eq!(ledger.reasons()["HTTP 500"], 1);
@@ -255,7 +293,7 @@ mod tests {
     fn times_are_sorted_from_any_call_on() {
         let mut ledger = Ledger::new(0);
         for number in [2, 0, 1] {
-            ledger.called(call(number, Ok(())));
+            ledger.called(call(number, Ok(1)));
         }
         assert_eq!(ledger.took(0), [1_000, 2_000, 3_000]);
         assert_eq!(ledger.took(1), [1_000, 2_000]);
