@@ -83,6 +83,8 @@ pub struct Need {
     pub span: Option<u64>,
     /// A tag among its blocks that not every node knows: `safe`, `finalized` or `pending`.
     pub tag: Option<Tag>,
+    /// A block is named by its hash: an endpoint has it or has not, at whatever height it is.
+    pub by_hash: bool,
 }
 
 impl Need {
@@ -106,6 +108,7 @@ impl Need {
             kind: Data::of(row),
             span: span(row, found, pin),
             tag: found.slots().iter().rev().find_map(rare_tag),
+            by_hash: reference.hash.is_some(),
         }
     }
 }
@@ -163,6 +166,7 @@ mod tests {
             kind: Some(Data::State),
             span: None,
             tag: None,
+            by_hash: false,
         };
         assert_eq!(need("eth_call", r#"[{"to":"0x1"},"0x64"]"#), expected);
         assert_eq!(
@@ -199,6 +203,7 @@ mod tests {
             kind: Some(Data::Logs),
             span,
             tag: None,
+            by_hash: false,
         };
         let range = r#"[{"fromBlock":"0x0","toBlock":"0x4e20"}]"#;
         let wide = logs(Some(20_000), Some(0), Some(20_001));
@@ -222,7 +227,11 @@ mod tests {
         let bounds = logs(Some(u64::MAX), Some(0), None);
         assert_eq!(need("eth_getLogs", all), bounds);
         let hash = format!(r#"[{{"blockHash":"0x{}"}}]"#, "ab".repeat(32));
-        assert_eq!(pinned("eth_getLogs", &hash, 100), logs(None, None, None));
+        let by_hash = Need {
+            by_hash: true,
+            ..logs(None, None, None)
+        };
+        assert_eq!(pinned("eth_getLogs", &hash, 100), by_hash);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::{
     AttemptId, EndpointId, Now,
     call::write::Echo,
     heads::Holds,
-    method::{Changes, EmptyIs, Failover, Lane, Sticky},
+    method::{CacheClass, Changes, EmptyIs, Failover, Lane, Sticky},
 };
 
 /// What a result is worth (semantics §4.3).
@@ -227,9 +227,9 @@ impl Machine {
             | Class::MethodBlocked
             | Class::SubscriptionUnsupported => true,
             // Of a tag it is a node between two blocks.
-            Class::MissingHistory => need.lowest.is_some() || !row.has_block(),
-            // Absent, in the form of an error (semantics §11).
-            Class::Behind if report.subclass == Some("tx_unknown") => true,
+            Class::MissingHistory => need.lowest.is_some() || need.by_hash || !row.has_block(),
+            // A block or a transaction that is absent, in the form of an error (semantics §11).
+            Class::Behind if need.by_hash || row.cache_class == CacheClass::ByTx => true,
             Class::Behind => need
                 .height
                 .is_some_and(|height| !router.may_reach(height, self.plan.deadline, now)),

@@ -281,10 +281,7 @@ fn an_attempt_beyond_the_count_goes_to_nobody_that_was_tried() {
 fn goes_round_for_nothing_that_would_be_said_again() {
     let old = r#"["0x1","0x5"]"#;
     let latest = r#"["0x1","latest"]"#;
-    let mut unknown = own_error(Class::Behind);
-    if let Settled::Failed { verdict, .. } = &mut unknown {
-        verdict.subclass = Some("tx_unknown");
-    }
+    let unknown = own_error(Class::Behind);
     let pruned = own_error(Class::MissingHistory);
     let large = own_error(Class::RangeLimit);
     for (method, params, said, again) in [
@@ -293,6 +290,10 @@ fn goes_round_for_nothing_that_would_be_said_again() {
         ("eth_getBalance", latest, &pruned, true),
         ("eth_getTransactionReceipt", HASH, &pruned, false),
         ("debug_traceTransaction", HASH, &unknown, false),
+        ("debug_traceBlockByHash", HASH, &unknown, false),
+        ("eth_getLogs", LOGS_OF_HASH, &unknown, false),
+        ("eth_getLogs", LOGS_OF_HASH, &pruned, false),
+        ("eth_getBalance", latest, &unknown, true),
         ("eth_getLogs", RANGE, &large, false),
         ("eth_getLogs", RANGE, &own_error(Class::Internal), true),
     ] {
@@ -319,4 +320,6 @@ fn goes_round_for_nothing_that_would_be_said_again() {
 }
 
 const HASH: &str = r#"["0x0000000000000000000000000000000000000000000000000000000000000abc"]"#;
+const LOGS_OF_HASH: &str =
+    r#"[{"blockHash":"0x0000000000000000000000000000000000000000000000000000000000000abc"}]"#;
 const RANGE: &str = r#"[{"fromBlock":"0x1","toBlock":"0x5"}]"#;
