@@ -108,12 +108,14 @@ pub enum Mutant {
     ChecksHeedNoBreaker,
     /// A head below the block is believed, however old.
     HeadsAreNotReread,
+    /// A head that comes late is the newest.
+    LateHeadsCount,
 }
 
 #[cfg(feature = "mutants")]
 impl Mutant {
     /// All of them.
-    pub const ALL: [Self; 48] = [
+    pub const ALL: [Self; 49] = [
         Self::HalfOpenAdmitsAll,
         Self::RetriesAreFree,
         Self::ChecksAreFree,
@@ -162,6 +164,7 @@ impl Mutant {
         Self::RaceIsWider,
         Self::ChecksHeedNoBreaker,
         Self::HeadsAreNotReread,
+        Self::LateHeadsCount,
     ];
 }
 

@@ -154,6 +154,8 @@ pub(crate) struct Endpoint {
     /// When its last check was begun, and when it was last asked for its head outside the timer.
     pub(super) check_began: Option<Instant>,
     pub(super) head_asked: Option<Instant>,
+    /// When its head was last asked for beside the calls.
+    pub(super) head_sent: Option<Instant>,
 }
 
 impl Endpoint {
@@ -173,6 +175,7 @@ impl Endpoint {
             warm_until: None,
             check_began: None,
             head_asked: None,
+            head_sent: None,
         }
     }
 

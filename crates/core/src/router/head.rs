@@ -33,6 +33,14 @@ impl Router {
         self.open_drifted(now);
     }
 
+    /// Whether a head that was asked for at this moment says nothing new: a later one was higher. An
+    /// answer that took longer than the next one is no fall.
+    pub(super) fn is_outdated(&self, endpoint: EndpointId, height: u64, sent: Instant) -> bool {
+        let last = self.heads.as_ref().and_then(|heads| heads.last(endpoint));
+        let late = last.is_some_and(|(last, at)| height < last && sent < at);
+        late && !mutant::is(Mutant::LateHeadsCount)
+    }
+
     /// Endpoints too far behind for too long get no calls, without an error of theirs.
     fn open_drifted(&mut self, now: Now) {
         let Some(heads) = &self.heads else { return };
@@ -233,11 +241,14 @@ impl Router {
         };
         known.counters.good(lookup("eth_blockNumber").id);
         known.head_asked = Some(now.mono);
+        let sent = known.head_sent;
         known.books.cool();
         let ticket = known.circuit.begin_probe();
         let changes = known.circuit.on_good(&ticket, now.mono);
         self.tell_changes(endpoint, changes);
-        self.on_head(endpoint, Source::Probe, height, now);
+        if !sent.is_some_and(|sent| self.is_outdated(endpoint, height, sent)) {
+            self.on_head(endpoint, Source::Probe, height, now);
+        }
     }
 
     /// A probe failed: it pushes the tail.

@@ -13,7 +13,7 @@ use crate::{
     event::{Event, RequestEnd},
     heads::Holds,
     learn::{Need, Size},
-    method::Descriptor,
+    method::{Descriptor, lookup},
 };
 use std::time::{Duration, Instant};
 
@@ -127,6 +127,9 @@ impl Router {
         if !mutant::is(Mutant::ChecksAreFree) && !known.profile.account.take(now) {
             return false;
         }
+        if row.id == lookup("eth_blockNumber").id {
+            known.head_sent = Some(now.mono);
+        }
         let account = &known.profile.account;
         account.spend_units(row.id, row.weight, now.wall);
         known.counters.send(row.id);
@@ -175,7 +178,9 @@ impl Router {
         let end = match settled {
             Settled::Result { content, head } => {
                 self.on_result(ticket, *content, took, now);
-                if let Some((source, height)) = head {
+                if let Some((source, height)) = head
+                    && !self.is_outdated(ticket.endpoint, *height, ticket.sent_at)
+                {
                     self.on_head(ticket.endpoint, *source, *height, now);
                 }
                 match content {

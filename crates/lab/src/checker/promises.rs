@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::{Breach, Course, Dead, Pause, Return, Share};
-use crate::node::{Carries, Fault, Latency, Profile, Says, Sees, What};
-use crate::scenario::{Budget, Choice, Retries, Routing, Scenario};
+use crate::node::{Carries, Dialect, Fault, Latency, Profile, Says, Sees, What};
+use crate::scenario::{Ask, Budget, Choice, Retries, Routing, Scenario};
 
 /// What a history is held to.
 #[derive(Clone, Debug, Default)]
@@ -131,7 +131,9 @@ impl Promises {
         promises.sighted = sighted.map(|(index, _)| index).collect();
         promises.probes = router.probes;
         let null = |fault: &Fault| matches!(fault.what, What::Says(Says::Null));
-        promises.nulls = faults(scenario).any(null);
+        // Besu says it of a block that it has not reached.
+        let besu = |(node, _): &(Profile, _)| node.dialect == Dialect::Besu;
+        promises.nulls = faults(scenario).any(null) || scenario.nodes.iter().any(besu);
         let flawless = flawless(scenario);
         let others: Vec<usize> = flawless.iter().copied().filter(is_lowest).collect();
         // Whoever calls seldom may find that nobody probes any more.
@@ -309,8 +311,12 @@ pub(super) fn longest(profile: &Profile) -> Duration {
 /// The nodes without any fault or limit that answer well within the time of an attempt.
 fn flawless(scenario: &Scenario) -> Vec<usize> {
     let nodes = scenario.nodes.iter().enumerate();
+    let sends = scenario.load.asks.contains(&Ask::Send);
     let flawless = nodes.filter(|(_, (node, budget))| {
-        node.faults.is_empty() && budget.is_none() && longest(node) * 2 <= scenario.router.attempt
+        let prompt = longest(node) * 2 <= scenario.router.attempt;
+        // A send may take as long as a block.
+        let waits = sends && node.dialect.sends_into_a_block();
+        node.faults.is_empty() && budget.is_none() && prompt && !waits
     });
     flawless.map(|(index, _)| index).collect()
 }

@@ -160,6 +160,53 @@ fn heads_come_from_the_answers_that_state_one() {
     assert_eq!(bench.router.reference_head(now), None);
 }
 
+// an answer that took longer than the next one is no fall, and a later one is
+#[test]
+fn a_head_that_comes_late_is_not_believed_over_a_newer_one() {
+    let number = |height| Settled::Result {
+        content: Content::Value,
+        head: Some((Source::Number, height)),
+    };
+    let mut bench = Setup::new(1).call("eth_blockNumber");
+    bench.sends_to(A, FIRST);
+    bench.pass(millis(10));
+    let mut slow = bench.beside("eth_blockNumber");
+    bench.swap(&mut slow);
+    bench.asks(A, FIRST, &number(101));
+    bench.swap(&mut slow);
+    bench.settle(FIRST, &number(100));
+    assert_eq!(bench.view(A).head, Some(101));
+    bench.pass(millis(10));
+    bench.next("eth_blockNumber");
+    bench.asks(A, FIRST, &number(100));
+    assert_eq!(bench.view(A).head, Some(100));
+}
+
+//
+#[test]
+fn a_probe_that_comes_late_is_not_believed_over_a_newer_head() {
+    let mut bench = Setup::new(1).call("eth_blockNumber");
+    let row = method::lookup("eth_blockNumber");
+    let now = bench.now();
+    assert!(bench.router.begin_aside(A, row, now));
+    bench.pass(millis(10));
+    bench.asks(
+        A,
+        FIRST,
+        &Settled::Result {
+            content: Content::Value,
+            head: Some((Source::Number, 101)),
+        },
+    );
+    bench.head(A, 100);
+    assert_eq!(bench.view(A).head, Some(101));
+    bench.pass(millis(10));
+    let now = bench.now();
+    assert!(bench.router.begin_aside(A, row, now));
+    bench.head(A, 100);
+    assert_eq!(bench.view(A).head, Some(100));
+}
+
 // Semantics §7 row 2, scenarios P06, M07, L01
 #[test]
 fn a_block_is_asked_of_those_who_have_it() {
