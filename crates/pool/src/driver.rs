@@ -146,11 +146,7 @@ impl<'a> Call<'a> {
     /// Plans a call and takes its first step.
     fn begin(inner: &'a Arc<Inner>, request: Request<'a>, options: CallOptions) -> (Self, Next) {
         let row = request.descriptor;
-        let need = if row.has_block() {
-            Need::of(row, text(request.params))
-        } else {
-            Need::default()
-        };
+        let need = Need::of_call(row, text(request.params));
         let now = inner.now();
         let deadline = now.mono + options.deadline.unwrap_or(inner.deadline).min(FAR);
         let timeout = options.timeout.unwrap_or(inner.timeout);

@@ -51,8 +51,8 @@ pub(super) async fn run(
         .map_err(|error| Refused::System(live::cannot_listen(&error)))?;
     let anywhere = SocketAddr::from(([127, 0, 0, 1], 0));
     let pace = format!(
-        "[chains.lab.heads]\nblock_time = \"{}us\"\n",
-        scenario.chain.block_time.as_micros()
+        "[chains.lab.heads]\nblock_time = \"{}ms\"\n",
+        scenario.chain.block_time.as_millis()
     );
     let gateway = stage::gateway(scenario, &fleet, (anywhere, anywhere), &pace)
         .await
