@@ -174,11 +174,7 @@ impl<'a> Call<'a> {
         avoid: Option<&str>,
     ) -> (Self, Next) {
         let row = request.descriptor;
-        let need = if row.has_block() {
-            Need::of(row, text(request.params))
-        } else {
-            Need::default()
-        };
+        let need = Need::of_call(row, text(request.params));
         let submission = Submission::of(row, request.params);
         let about = inner.about(row, request.params);
         let sends = options.sends.unwrap_or(inner.sends);

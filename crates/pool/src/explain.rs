@@ -53,9 +53,7 @@ impl State {
     pub(crate) fn explain(&mut self, method: &str, params: &str, now: Now) -> Explanation {
         let row = lookup(method);
         let mut plan = self.router.plan_for(row, method, now);
-        if row.has_block() {
-            plan.need = Need::of(row, params);
-        }
+        plan.need = Need::of_call(row, params);
         let explanation = self.router.explain(&plan, now);
         self.explanation(&explanation)
     }

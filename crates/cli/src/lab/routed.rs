@@ -51,8 +51,8 @@ pub(super) async fn run(
         .map_err(|error| Refused::System(live::cannot_listen(&error)))?;
     let anywhere = SocketAddr::from(([127, 0, 0, 1], 0));
     let pace = format!(
-        "[chains.lab.heads]\nblock_time = \"{}us\"\n",
-        scenario.chain.block_time.as_micros()
+        "[chains.lab.heads]\nblock_time = \"{}ms\"\n",
+        scenario.chain.block_time.as_millis()
     );
     let gateway = stage::gateway(scenario, &fleet, (anywhere, anywhere), &pace)
         .await
@@ -65,7 +65,7 @@ pub(super) async fn run(
         pace: Pace::default(),
         told,
     };
-    let ended = play.to_the_end(fleet, gateway, &mut stopped).await;
+    let ended = play.play_out(fleet, gateway, &mut stopped).await;
     let verdict = Verdict::of(scenario, &ended, &onsets.unwrap_or_default());
     output::print(&if as_json {
         verdict.to_json(scenario, &ended)
@@ -142,7 +142,7 @@ struct Second {
 
 impl Play<'_> {
     /// Plays to the end and takes everything down, so that nothing is counted half.
-    async fn to_the_end(
+    async fn play_out(
         mut self,
         fleet: Fleet,
         gateway: Running,

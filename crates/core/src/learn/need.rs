@@ -85,9 +85,25 @@ pub struct Need {
     pub tag: Option<Tag>,
     /// A block is named by its hash: an endpoint has it or has not, at whatever height it is.
     pub by_hash: bool,
+    /// It is about the newest block, whichever that is: an endpoint that lags would answer from an
+    /// old one.
+    pub newest: bool,
 }
 
 impl Need {
+    /// What routing takes into account of a call: all that it needs where the method names a block,
+    /// and nothing otherwise but whether it asks for the head itself.
+    #[must_use]
+    pub fn of_call(row: &'static Descriptor, params: &str) -> Self {
+        if row.has_block() {
+            return Self::of(row, params);
+        }
+        Self {
+            newest: row.name == "eth_blockNumber",
+            ..Self::default()
+        }
+    }
+
     /// What a request needs as it is written.
     #[must_use]
     pub fn of(row: &'static Descriptor, params: &str) -> Self {
@@ -109,6 +125,7 @@ impl Need {
             span: span(row, found, pin),
             tag: found.slots().iter().rev().find_map(rare_tag),
             by_hash: reference.hash.is_some(),
+            newest: pin.is_none() && found.wants_pin(),
         }
     }
 }
@@ -167,6 +184,7 @@ mod tests {
             span: None,
             tag: None,
             by_hash: false,
+            newest: false,
         };
         assert_eq!(need("eth_call", r#"[{"to":"0x1"},"0x64"]"#), expected);
         assert_eq!(
@@ -178,7 +196,16 @@ mod tests {
             kind: Some(Data::State),
             ..Need::default()
         };
-        assert_eq!(need("eth_call", r#"[{"to":"0x1"},"latest"]"#), tag);
+        let newest = Need {
+            newest: true,
+            ..tag
+        };
+        assert_eq!(need("eth_call", r#"[{"to":"0x1"},"latest"]"#), newest);
+        assert_eq!(need("eth_call", r#"[{"to":"0x1"}]"#), newest);
+        let call = |method, params| Need::of_call(lookup(method), params);
+        assert_eq!(call("eth_call", r#"[{"to":"0x1"}]"#), newest);
+        assert!(call("eth_blockNumber", "[]").newest);
+        assert_eq!(call("eth_gasPrice", "[]"), Need::default());
         for (name, rare) in [
             ("finalized", Tag::Finalized),
             ("safe", Tag::Safe),
@@ -204,12 +231,17 @@ mod tests {
             span,
             tag: None,
             by_hash: false,
+            newest: false,
         };
         let range = r#"[{"fromBlock":"0x0","toBlock":"0x4e20"}]"#;
         let wide = logs(Some(20_000), Some(0), Some(20_001));
         assert_eq!(need("eth_getLogs", range), wide);
         let to_latest = r#"[{"fromBlock":"0x32","toBlock":"latest"}]"#;
-        assert_eq!(need("eth_getLogs", to_latest), logs(None, Some(50), None));
+        let open = Need {
+            newest: true,
+            ..logs(None, Some(50), None)
+        };
+        assert_eq!(need("eth_getLogs", to_latest), open);
         // The pin is what is sent.
         let sent = logs(Some(100), Some(50), Some(51));
         assert_eq!(pinned("eth_getLogs", to_latest, 100), sent);

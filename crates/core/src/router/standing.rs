@@ -170,12 +170,17 @@ impl Router {
         };
         let (head, reached) = match &self.heads {
             None => (None, Holds::Unknown),
-            Some(heads) => (
-                heads.head(endpoint, at),
-                plan.need
-                    .height
-                    .map_or(Holds::Unknown, |height| heads.holds(endpoint, height, at)),
-            ),
+            Some(heads) => {
+                let reached = match plan.need.height {
+                    Some(height) => heads.holds(endpoint, height, at),
+                    // The newest block is none of a laggard's, however busy the others are.
+                    None if plan.need.newest && heads.excess_lag(endpoint, at).is_some() => {
+                        Holds::No
+                    }
+                    None => Holds::Unknown,
+                };
+                (heads.head(endpoint, at), reached)
+            }
         };
         Ok(Eligible {
             endpoint,

@@ -372,9 +372,7 @@ impl Subject for Routed {
             Params::Absent | Params::Null => "",
             Params::Array(raw) | Params::Object(raw) | Params::Scalar(raw) => raw,
         };
-        if row.has_block() {
-            plan.need = Need::of(row, params);
-        }
+        plan.need = Need::of_call(row, params);
         let id = self.number();
         let question = Question::new(id, &asked.method, params, self.chain());
         let call = Call {

@@ -308,3 +308,33 @@ fn whoever_is_below_after_that_look_is_not_asked() {
     }
     assert_eq!(bench.ends(), Outcome::Failed(None));
 }
+
+// R-14, R-7: a read of the newest block is answered by nobody who is known to be behind
+#[test]
+fn a_laggard_gets_no_read_of_the_newest_block_however_busy_the_others_are() {
+    let latest = r#"[{"to":"0x1"},"latest"]"#;
+    let mut bench = level(3, &[(A, 91), (B, 101), (C, 101)]);
+    assert!(lag_of(&mut bench, A) > 1.0);
+    // The load on the others comes to weigh more than its lag.
+    let mut running = Vec::new();
+    for _ in 0..40 {
+        bench.next_with("eth_call", latest);
+        assert_ne!(bench.sends().0, A);
+        let mut next = bench.beside("eth_call");
+        bench.swap(&mut next);
+        running.push(next);
+    }
+    assert_eq!(bench.in_flight()[0], 0);
+    assert_eq!(bench.out(A, "eth_call", latest), Some(Why::DoesNotHold));
+    // What is of no block may go there.
+    bench.next("eth_gasPrice");
+    bench.sends_to(A, FIRST);
+    // And an old answer is better than none.
+    bench.next_with("eth_call", latest);
+    let (first, _) = bench.sends();
+    bench.settle(FIRST, &lost());
+    let (second, _) = bench.sends();
+    bench.settle(SECOND, &lost());
+    assert!(first != second && first != A && second != A);
+    bench.sends_to(A, THIRD);
+}
