@@ -44,7 +44,7 @@ async fn sent<const N: usize>(fleet: &Fleet<N>) -> Value {
     response.json()
 }
 
-// R-35, W09: the default
+// R-35, scenario W09: the default
 #[tokio::test]
 async fn a_lost_answer_is_an_ambiguous_end_and_nobody_else_is_asked() {
     let fleet = Fleet::<2>::with(in_order).await;
@@ -64,7 +64,7 @@ async fn a_lost_answer_is_an_ambiguous_end_and_nobody_else_is_asked() {
     assert_eq!(again["result"], HASH, "{again}");
 }
 
-// R-35, W02
+// R-35, scenario W02
 #[tokio::test]
 async fn already_known_of_somebody_elses_sending_comes_as_it_is() {
     let fleet = Fleet::<2>::with(failover).await;
@@ -77,7 +77,7 @@ async fn already_known_of_somebody_elses_sending_comes_as_it_is() {
     assert_eq!(fleet.counts(SEND), [1, 0]);
 }
 
-// R-35, W01, W03
+// R-35, scenario W01, scenario W03
 #[tokio::test]
 async fn failover_sends_the_same_bytes_on_and_looks_up_what_stays_open() {
     let fleet = Fleet::<3>::with(failover).await;
@@ -131,7 +131,7 @@ async fn the_look_up_is_an_option_of_its_own() {
     assert_eq!(fleet.counts(LOOK_UP), [0, 0]);
 }
 
-// R-35, W16
+// R-35, scenario W16
 #[tokio::test]
 async fn a_broadcast_reaches_as_many_as_it_is_told_to() {
     for (width, expected) in [(2, 2), (3, 3)] {
@@ -234,7 +234,7 @@ async fn a_full_batch_answer_still_says_what_became_of_a_transaction() {
     assert_eq!(answers[2]["error"]["code"], -32003);
 }
 
-// R-1, W10
+// R-1, scenario W10
 #[tokio::test]
 async fn a_private_endpoint_gets_what_is_private_and_nobody_else_does() {
     let fleet = Fleet::<2>::with(|chain| {
@@ -298,7 +298,7 @@ async fn all_sends_of_a_chain_or_of_a_key_may_be_private() {
     assert_eq!(fleet.counts(SEND), [1, 1]);
 }
 
-// R-34, W11
+// R-34, scenario W11
 #[tokio::test]
 async fn w11_signer_methods_are_refused() {
     let fleet = Fleet::<1>::with(|_| {}).await;

@@ -17,7 +17,7 @@ async fn pending(pool: &Pool, caller: u64) -> String {
     text(call_within(pool, COUNT, &params, options).await)
 }
 
-// semantics W5, W15
+// R-35, scenario W15, semantics W5
 #[tokio::test(start_paused = true)]
 async fn w15_the_nonce_after_a_send_comes_from_whoever_has_the_transaction() {
     let (a, b) = two();

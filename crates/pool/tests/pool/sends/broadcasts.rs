@@ -2,7 +2,7 @@
 
 use super::*;
 
-// R-35, W16
+// R-35, scenario W16
 #[tokio::test(start_paused = true)]
 async fn w16_a_broadcast_asks_each_once_and_takes_the_first_success() {
     for warm in [true, false] {
@@ -20,7 +20,7 @@ async fn w16_a_broadcast_asks_each_once_and_takes_the_first_success() {
     }
 }
 
-// R-35, W17
+// R-35, scenario W17
 #[tokio::test(start_paused = true)]
 async fn w17_a_broadcast_that_only_meets_known_ones_ends_as_it_came() {
     let (a, b) = two();

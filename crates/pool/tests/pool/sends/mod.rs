@@ -114,7 +114,7 @@ fn sent(fakes: [&Fake; 2]) -> [usize; 2] {
     fakes.map(|fake| fake.count(SEND))
 }
 
-// R-35, W01
+// R-35, scenario W01
 #[tokio::test(start_paused = true)]
 async fn w01_lost_answer_then_known_is_the_hash() {
     let (a, b) = two();
@@ -127,7 +127,7 @@ async fn w01_lost_answer_then_known_is_the_hash() {
     assert_eq!(a.seen()[1].params, b.seen()[1].params);
 }
 
-// R-35, W02
+// R-35, scenario W02
 #[tokio::test(start_paused = true)]
 async fn w02_known_at_the_first_try_comes_as_it_is() {
     for sends in [once(), failover()] {
@@ -141,7 +141,7 @@ async fn w02_known_at_the_first_try_comes_as_it_is() {
     }
 }
 
-// R-35, W03
+// R-35, scenario W03
 #[tokio::test(start_paused = true)]
 async fn w03_nonce_too_low_after_a_lost_answer_is_decided_by_the_look_up() {
     for found in [true, false] {
@@ -186,7 +186,7 @@ async fn a_look_up_that_hangs_is_given_up_after_three_seconds() {
     assert_eq!(a.open(), 0);
 }
 
-// R-35, W04, W05, W07
+// R-35, scenario W04, scenario W05, scenario W07
 #[tokio::test(start_paused = true)]
 async fn w04_w05_w07_a_verdict_at_the_first_try_comes_as_it_is() {
     for verdict in [
@@ -207,7 +207,7 @@ async fn w04_w05_w07_a_verdict_at_the_first_try_comes_as_it_is() {
     }
 }
 
-// W06
+// scenario W06
 #[tokio::test(start_paused = true)]
 async fn w06_a_slow_send_is_neither_raced_nor_hedged() {
     let (a, b) = two();
@@ -222,7 +222,7 @@ async fn w06_a_slow_send_is_neither_raced_nor_hedged() {
     assert_eq!(sent([&a, &b]).iter().sum::<usize>(), 1);
 }
 
-// R-35, W08
+// R-35, scenario W08
 #[tokio::test(start_paused = true)]
 async fn w08_every_dialect_of_known_is_the_hash() {
     for dialect in [
@@ -242,7 +242,7 @@ async fn w08_every_dialect_of_known_is_the_hash() {
     }
 }
 
-// R-35, W09
+// R-35, scenario W09
 #[tokio::test(start_paused = true)]
 async fn w09_once_is_once() {
     for (lost, took) in [(Reply::hang(), s(10)), (Reply::reset(), ms(0))] {
@@ -258,7 +258,7 @@ async fn w09_once_is_once() {
     }
 }
 
-// R-35, W14
+// R-35, scenario W14
 #[tokio::test(start_paused = true)]
 async fn w14_a_conditional_send_is_judged_once() {
     let (a, b) = two();
@@ -271,7 +271,7 @@ async fn w14_a_conditional_send_is_judged_once() {
     assert_eq!(b.sent(), 0);
 }
 
-// R-35, W18
+// R-35, scenario W18
 #[tokio::test(start_paused = true)]
 async fn w18_on_a_chain_without_already_known_the_look_up_decides_always() {
     for found in [true, false] {
@@ -337,7 +337,7 @@ async fn a_send_has_the_write_timeout_of_its_chain() {
     }
 }
 
-// R-35, W19
+// R-35, scenario W19
 #[tokio::test(start_paused = true)]
 async fn w19_the_text_decides_under_the_code_of_a_revert() {
     let (a, b) = two();
@@ -357,7 +357,7 @@ async fn w19_the_text_decides_under_the_code_of_a_revert() {
     is_hash(send(&pool, failover()).await);
 }
 
-// R-35, W20
+// R-35, scenario W20
 #[tokio::test(start_paused = true)]
 async fn w20_what_a_forwarder_lost_is_open() {
     for (code, lost) in [
@@ -382,7 +382,7 @@ async fn w20_what_a_forwarder_lost_is_open() {
     }
 }
 
-// R-36, W21
+// R-36, scenario W21
 #[tokio::test(start_paused = true)]
 async fn w21_proven_unsent_moves_on_and_is_remembered() {
     let (a, b) = two();

@@ -12,7 +12,7 @@ fn with_private(fakes: &[&Fake], private: &[bool]) -> Pool {
     with_profiles(fakes, profiles, still()).build().unwrap()
 }
 
-// R-36, W10
+// R-36, scenario W10
 #[tokio::test(start_paused = true)]
 async fn w10_private_stays_private() {
     for method in ["eth_sendPrivateTransaction", "eth_sendBundle"] {
@@ -30,7 +30,7 @@ async fn w10_private_stays_private() {
     }
 }
 
-// W10: all sends, where that is wanted; their look-ups too.
+// scenario W10: all sends, where that is wanted; their look-ups too.
 #[tokio::test(start_paused = true)]
 async fn a_private_send_never_leaves_the_private_endpoints() {
     let private = Sends {

@@ -2,7 +2,7 @@
 
 use super::*;
 
-// R-35, W12
+// R-35, scenario W12
 #[tokio::test(start_paused = true)]
 async fn w12_sync_and_known_waits_for_the_receipt() {
     for mined in [true, false] {
@@ -36,7 +36,7 @@ async fn w12_sync_and_known_waits_for_the_receipt() {
     }
 }
 
-// R-35, W13, C08
+// R-35, scenario W13, scenario C08
 #[tokio::test(start_paused = true)]
 async fn w13_c08_the_timeout_of_the_sync_form_comes_as_it_is_and_has_the_hash() {
     for data in [

@@ -2,7 +2,7 @@
 
 use super::*;
 
-// R-35, W16
+// R-35, scenario W16
 #[test]
 fn w16_a_broadcast_goes_to_all_at_once_and_the_first_success_counts() {
     let mut bench = Setup::new(4).checked().call("eth_call");
@@ -16,7 +16,7 @@ fn w16_a_broadcast_goes_to_all_at_once_and_the_first_success_counts() {
     assert_eq!(bench.ends(), Outcome::Answered(SECOND));
 }
 
-// R-35, W17
+// R-35, scenario W17
 #[test]
 fn w17_a_broadcast_that_only_meets_known_ones_ends_with_the_first_as_it_came() {
     let mut bench = Setup::new(2).checked().call("eth_call");

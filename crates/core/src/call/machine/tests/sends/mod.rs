@@ -111,7 +111,7 @@ fn null() -> Settled {
     result(Content::Null)
 }
 
-// R-35, W09
+// R-35, scenario W09
 #[test]
 fn once_sends_to_nobody_else_after_an_open_end() {
     for open in [lost(), timeout(), own_error(Class::Internal)] {
@@ -125,7 +125,7 @@ fn once_sends_to_nobody_else_after_an_open_end() {
     }
 }
 
-// W09, W21
+// scenario W09, scenario W21
 #[test]
 fn once_moves_on_from_what_is_proven_unsent() {
     let mut bench = Setup::new(2).call("eth_call");
@@ -139,7 +139,7 @@ fn once_moves_on_from_what_is_proven_unsent() {
     assert_eq!(bench.machine.seen_by(), [SECOND]);
 }
 
-// R-35, W01
+// R-35, scenario W01
 #[test]
 fn w01_failover_takes_already_known_after_a_lost_answer_for_success() {
     let mut bench = Setup::new(3).call("eth_call");
@@ -149,7 +149,7 @@ fn w01_failover_takes_already_known_after_a_lost_answer_for_success() {
     assert_eq!(bench.ends(), Outcome::Sent);
 }
 
-// R-35, W02
+// R-35, scenario W02
 #[test]
 fn w02_already_known_at_first_comes_as_it_is_unless_another_call_sent_it() {
     let mut bench = Setup::new(2).call("eth_call");
@@ -163,7 +163,7 @@ fn w02_already_known_at_first_comes_as_it_is_unless_another_call_sent_it() {
     assert_eq!(bench.ends(), Outcome::Sent);
 }
 
-// R-35, W03, W18
+// R-35, scenario W03, scenario W18
 #[test]
 fn w03_a_used_nonce_after_an_open_send_is_looked_up_at_somebody_else() {
     for (found, expected) in [
@@ -317,7 +317,7 @@ fn no_endpoint_gets_a_transaction_again_that_somebody_may_have() {
     bench.sends();
 }
 
-// R-35, W04, W05, W07
+// R-35, scenario W04, scenario W05, scenario W07
 #[test]
 fn a_verdict_at_first_comes_as_it_is() {
     for verdict in [nonce_too_low(), terminal(Class::TxRejected)] {
@@ -330,7 +330,7 @@ fn a_verdict_at_first_comes_as_it_is() {
     }
 }
 
-// W06
+// scenario W06
 #[test]
 fn w06_a_send_is_neither_raced_nor_hedged() {
     let hedge = |s: &mut Settings| s.hedge = Some(Default::default());
@@ -341,7 +341,7 @@ fn w06_a_send_is_neither_raced_nor_hedged() {
     assert_eq!(bench.in_flight(), [1, 0, 0]);
 }
 
-// R-1, W10
+// R-1, scenario W10
 #[test]
 fn w10_a_private_send_meets_private_endpoints_only_and_so_does_its_look_up() {
     let mut bench = Setup::new(4)

@@ -2,7 +2,7 @@
 
 use super::*;
 
-// R-35, W12
+// R-35, scenario W12
 #[test]
 fn w12_the_sync_form_asks_for_the_receipt_until_the_callers_time_is_over() {
     let open = |found_at: Option<u32>| {
@@ -46,7 +46,7 @@ fn the_sync_form_asks_for_the_receipt_once_at_least() {
     assert_eq!(bench.ends(), Outcome::Found(attempt));
 }
 
-// R-35, W13
+// R-35, scenario W13
 #[test]
 fn w13_the_timeout_of_the_sync_form_comes_as_it_is() {
     let verdict = of_class(Class::Timeout, Some("sync_send"));
