@@ -146,6 +146,17 @@ def check_core(graph):
         yield f"{CORE_LIST.relative_to(ROOT)} allows {name}, which {CORE} does not depend on"
 
 
+def check_mutants():
+    """The faults of the engine that can be switched on are in no build that does not ask for them."""
+    lines = cargo("tree", "--workspace", "--prefix", "none", "--format", "{p}|{f}", "-e", "normal,build,dev")
+    lines = [line.split("|") for line in lines.splitlines() if line.startswith(f"{CORE} ")]
+    if not lines:
+        yield f"cargo tree shows no {CORE}"
+    for package, features in lines:
+        if "mutants" in features:
+            yield f"{package.split()[0]} is built with the feature mutants"
+
+
 def check_this_script():
     """The parts that could say yes to everything."""
     allowed = {"MIT", "ISC"}
@@ -172,6 +183,7 @@ def main():
         *check_sources(graph, rules),
         *check_bans(graph, rules),
         *check_core(graph),
+        *check_mutants(),
     ]
     for fault in faults:
         print(f"error: {fault}", file=sys.stderr)

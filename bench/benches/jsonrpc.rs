@@ -4,7 +4,7 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use highwater_core::jsonrpc::{
-    Id, Limits, Message, Params, parse, parse_batch_reply, parse_reply, write_request, write_result,
+    Id, Limits, Message, Params, parse, parse_reply, split_batch_reply, write_request, write_result,
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -116,7 +116,8 @@ fn replies(c: &mut Criterion) {
     }
     group.throughput(Throughput::Bytes(batch.len() as u64));
     group.bench_function("batch_of_10", |b| {
-        b.iter(|| parse_batch_reply(black_box(batch.as_bytes()), 0, 10));
+        let ids: Vec<u64> = (0..10).collect();
+        b.iter(|| split_batch_reply(black_box(batch.as_bytes()), &ids));
     });
     group.finish();
 }

@@ -2,8 +2,8 @@
 //!
 //! `anvil` has no peers. Nodes with the same genesis that are given the same raw transactions and
 //! told to mine at the same time make the same block, hash included; every block here is checked
-//! for that. The chain remembers what it did, so a node that was killed can be started again at its
-//! old address and brought to the same head.
+//! for that. The chain remembers what it did, so that a node that was killed can be started again at its
+//! old address with the same blocks.
 
 use crate::{
     address::fresh_address,
@@ -174,19 +174,6 @@ impl Chain {
             .running
             .take()
             .expect("this node was killed before")
-    }
-
-    /// Starts a killed node at its old address and mines the same blocks again.
-    ///
-    /// # Panics
-    /// When it ends at another head than the others.
-    pub fn restart(&mut self, index: usize) {
-        let node = Anvil::start_at(self.nodes[index].address);
-        for (at, raw) in self.blocks.iter().enumerate() {
-            mine_on(&node, at + 1, raw);
-        }
-        self.nodes[index].running = Some(node);
-        let _ = self.head();
     }
 
     /// Makes what a node's disk would hold now: all blocks and every state.

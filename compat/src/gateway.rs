@@ -1,6 +1,7 @@
 //! The binary under test: started as a user starts it, spoken to over its sockets only.
 
 use crate::{address::fresh_address, http::Http, process::Process, tools::highwater_path};
+use serde_json::Value;
 use std::{
     fs,
     net::SocketAddr,
@@ -17,6 +18,7 @@ const LISTENING: &str = "highwater listening on http://";
 pub struct Gateway {
     process: Process,
     address: SocketAddr,
+    admin: SocketAddr,
     config: Option<PathBuf>,
     started_in: Duration,
 }
@@ -52,19 +54,21 @@ impl Gateway {
     #[must_use]
     pub fn configured(urls: &[String], server: &str, chain: &str) -> Self {
         let text = format!("id = {}\n{chain}\n", crate::CHAIN_ID);
-        Self::from_text(&(settings(server) + &section("dev", &text, urls)))
+        Self::from_text(&(settings(server) + &section("dev", &text, urls, |_| String::new())))
     }
 
     /// The same with a chain for each name, id and endpoints; each is served at the path of its
-    /// name, and a lone one at `/` too.
+    /// name, and a lone one at `/` too. The endpoints have a tier each, so that calls meet the first
+    /// one first. `chain` is added under each `[chains.NAME]`.
     ///
     /// # Panics
     /// When it does not say that it serves.
     #[must_use]
-    pub fn chains(chains: &[(String, u64, Vec<String>)], server: &str) -> Self {
-        let sections = chains
-            .iter()
-            .map(|(name, id, urls)| section(name, &format!("id = {id}\n"), urls));
+    pub fn chains(chains: &[(String, u64, Vec<String>)], server: &str, chain: &str) -> Self {
+        let sections = chains.iter().map(|(name, id, urls)| {
+            let text = format!("id = {id}\n{chain}\n");
+            section(name, &text, urls, |index| format!("tier = {index}\n"))
+        });
         Self::from_text(&(settings(server) + &sections.collect::<String>()))
     }
 
@@ -80,16 +84,15 @@ impl Gateway {
     fn start(args: &[&str], config: Option<PathBuf>) -> Self {
         let begun = Instant::now();
         let mut process = Process::start(&highwater_path(), args);
-        let address = process.wait_for_line(LISTENING);
-        let address = address
-            .trim_end_matches('/')
-            .parse()
-            .expect("an address follows");
+        let address = listener(&mut process);
+        let started_in = begun.elapsed();
+        let admin = listener(&mut process);
         Self {
             process,
             address,
+            admin,
             config,
-            started_in: begun.elapsed(),
+            started_in,
         }
     }
 
@@ -109,6 +112,22 @@ impl Gateway {
     #[must_use]
     pub const fn client(&self) -> Http {
         Http::new(self.address)
+    }
+
+    /// Whether it sends calls to an endpoint of its first chain as to any other, as it says itself on
+    /// its admin listener: the circuit is closed, in every lane.
+    ///
+    /// # Panics
+    /// When it does not say how the endpoint stands.
+    #[must_use]
+    pub fn relies_on(&self, index: usize) -> bool {
+        let answer = Http::new(self.admin).get("/api/endpoints");
+        let answer = answer.expect("the admin listener answers");
+        let said: Value = serde_json::from_slice(&answer.body).expect("JSON");
+        let endpoint = &said["chains"][0]["endpoints"][index];
+        let lanes = endpoint["lanes"].as_array().expect("an endpoint");
+        let mut gates = lanes.iter().chain([endpoint]);
+        gates.all(|gate| gate["breaker"] == "closed")
     }
 
     /// From the start of the process to its first line.
@@ -157,9 +176,17 @@ fn settings(server: &str) -> String {
     )
 }
 
-fn section(name: &str, chain: &str, urls: &[String]) -> String {
+/// The next listener of which the process says that it serves.
+fn listener(process: &mut Process) -> SocketAddr {
+    let address = process.wait_for_line(LISTENING);
+    let address = address.trim_end_matches('/');
+    address.parse().expect("an address follows")
+}
+
+fn section(name: &str, chain: &str, urls: &[String], more: impl Fn(usize) -> String) -> String {
     let endpoints = urls.iter().enumerate().map(|(index, url)| {
-        format!("\n[[chains.{name}.endpoints]]\nlabel = \"node{index}\"\nurl = \"{url}\"\n")
+        let more = more(index);
+        format!("\n[[chains.{name}.endpoints]]\nlabel = \"node{index}\"\nurl = \"{url}\"\n{more}")
     });
     format!("\n[chains.{name}]\n{chain}") + &endpoints.collect::<String>()
 }

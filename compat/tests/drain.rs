@@ -10,8 +10,9 @@ use std::{
 /// Calls on connections of their own, besides one batch.
 const CALLS: usize = 12;
 
-/// Calls are held as long as the test needs, however slow the machine: no deadline may be met.
-const SERVER: &str = "deadline = \"120s\"\ndrain_timeout = \"120s\"";
+/// Calls are held as long as the test needs, however slow the machine: no deadline may be met. And
+/// connections are looked at for nothing but what the test does within that time.
+const SERVER: &str = "deadline = \"120s\"\ndrain_timeout = \"120s\"\nheader_timeout = \"1h\"";
 
 /// The same for a single attempt.
 const CHAIN: &str = "timeout = \"120s\"";
@@ -77,8 +78,10 @@ fn an_idle_gateway_ends_at_sigterm() {
     let endpoint = Held::start();
     endpoint.release();
     let gateway = Gateway::configured(&[endpoint.url()], SERVER, CHAIN);
-    let mut kept_open = gateway.client();
-    assert_eq!(kept_open.post(&call(1).to_string()).unwrap().status, 200);
+    let mut kept_open: Vec<_> = (0..CALLS).map(|_| gateway.client()).collect();
+    for client in &mut kept_open {
+        assert_eq!(client.post(&call(1).to_string()).unwrap().status, 200);
+    }
     let exit = gateway.stop();
     assert_eq!(exit.code, Some(0), "{}", exit.stderr);
 }

@@ -1,6 +1,9 @@
 //! Generates the method table: `data/methods.csv` and `data/params.csv` become static rows and two
-//! perfect hashes over their names. A bad table stops the build with the line that is wrong.
+//! perfect hashes over their names. And the table of chains from `data/chains.csv`. A bad table
+//! stops the build with the line that is wrong.
 
+#[path = "build/chains.rs"]
+mod chains;
 #[path = "src/method/hash.rs"]
 mod hash;
 #[path = "build/rows.rs"]
@@ -11,7 +14,13 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 fn main() -> Result<(), String> {
-    for file in ["build.rs", "build/rows.rs", "src/method/hash.rs", "data"] {
+    for file in [
+        "build.rs",
+        "build/chains.rs",
+        "build/rows.rs",
+        "src/method/hash.rs",
+        "data",
+    ] {
         println!("cargo:rerun-if-changed={file}");
     }
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
@@ -21,8 +30,11 @@ fn main() -> Result<(), String> {
     let mut rows = rows::read(&read("methods.csv")?)?;
     rows::add_params(&mut rows, &read("params.csv")?)?;
     let out = std::env::var_os("OUT_DIR").ok_or("no OUT_DIR: not run by cargo")?;
-    let text = generate(&rows)?;
-    std::fs::write(Path::new(&out).join("methods.rs"), text).map_err(|error| error.to_string())
+    let chains = chains::generate(&read("chains.csv")?)?;
+    for (name, text) in [("methods.rs", generate(&rows)?), ("chains.rs", chains)] {
+        std::fs::write(Path::new(&out).join(name), text).map_err(|error| error.to_string())?;
+    }
+    Ok(())
 }
 
 fn generate(rows: &[Row]) -> Result<String, String> {

@@ -6,6 +6,10 @@ use highwater_lab::sockets::{Answer, ScriptedNode};
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
+/// A limit that is learned of an endpoint would keep later requests from it: this is about what comes
+/// of each.
+const CHAIN: &str = "budget = { learn = false }";
+
 /// One gateway with a chain for each fault: an endpoint that has the fault, and behind it a good one
 /// or none.
 struct Lab {
@@ -69,7 +73,7 @@ impl Lab {
                 (chain.fault.name.to_owned(), chain.id, urls)
             })
             .collect();
-        let gateway = Gateway::chains(&configured, "");
+        let gateway = Gateway::chains(&configured, "", CHAIN);
         Self {
             library,
             client: Client::start(library),

@@ -4,7 +4,13 @@ use highwater_compat::{
     ACCOUNT, CELL_CREATION, CHAIN_ID, Cast, Chain, Client, Gateway, KEY, Library, Read,
 };
 use serde_json::{Value, json};
-use std::env;
+use std::{
+    env,
+    time::{Duration, Instant},
+};
+
+/// How long a node that came back may stay unused.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Reads under way at a time.
 const LANES: usize = 8;
@@ -84,6 +90,12 @@ fn nodes_that_die_and_come_back_cost_no_error(library: Library) {
         reads.extend(client.reads(stretch()));
         chain.bring_back(index, &disk);
         reads.extend(client.reads(stretch()));
+        // The death of the next one can only be survived if this one is used again.
+        let until = Instant::now() + PATIENCE;
+        while !gateway.relies_on(index) {
+            assert!(Instant::now() < until, "node {index} is not used again");
+            reads.extend(client.reads(stretch()));
+        }
     }
     reads.extend(client.end_reads());
 
@@ -105,6 +117,6 @@ fn nodes_that_die_and_come_back_cost_no_error(library: Library) {
 }
 
 with_each_library! {
-    //
+    //
     nodes_that_die_and_come_back_cost_no_error
 }

@@ -34,6 +34,9 @@ pub(crate) enum Command {
     /// Classify answers of endpoints: JSON lines on stdin, JSON lines on stdout
     #[command(after_help = exit::TABLE)]
     Classify,
+    /// Say why calls go where they go: every endpoint's score, or why it is out
+    #[command(after_help = exit::TABLE)]
+    Explain(ExplainArguments),
     /// Print the JSON schema of the configuration file
     Schema,
     /// API keys of the gateway
@@ -70,9 +73,40 @@ pub(crate) struct ServeArguments {
     /// Exit with 69 when no endpoint answers at start
     #[arg(long)]
     pub(crate) require_ready: bool,
-    /// Endpoints in order of preference
+    /// Endpoints
     #[arg(value_name = "URL")]
     pub(crate) urls: Vec<String>,
+}
+
+#[derive(Args, Default)]
+pub(crate) struct ExplainArguments {
+    /// Admin listener of the gateway, instead of http://127.0.0.1:4546
+    #[arg(long, value_name = "URL")]
+    pub(crate) admin: Option<String>,
+    /// Its token, instead of the environment variable HIGHWATER_ADMIN_TOKEN
+    #[arg(long, value_name = "TOKEN")]
+    pub(crate) token: Option<String>,
+    /// Print the answer as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Parameters of the call as a JSON array: which blocks it needs depends on them
+    #[arg(long, value_name = "JSON")]
+    pub(crate) params: Option<String>,
+    /// The chain, by name, alias or id; may be left out where there is one only
+    #[arg(value_name = "CHAIN")]
+    pub(crate) chain: Option<String>,
+    /// The method; without one only the last decisions are shown
+    #[arg(value_name = "METHOD")]
+    pub(crate) method: Option<String>,
+}
+
+impl std::fmt::Debug for ExplainArguments {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ExplainArguments")
+            .field("chain", &self.chain)
+            .field("method", &self.method)
+            .finish_non_exhaustive()
+    }
 }
 
 #[derive(Args, Debug)]
@@ -97,6 +131,9 @@ pub(crate) struct LabArguments {
     /// with port 0 each on a free one
     #[arg(long, value_name = "ADDR")]
     pub(crate) listen: Option<String>,
+    /// With the gateway before the nodes and the scenario's load through it, and a verdict
+    #[arg(long)]
+    pub(crate) gateway: bool,
     /// In virtual time, with simulated clients and no sockets
     #[arg(long = "virtual")]
     pub(crate) virtual_time: bool,

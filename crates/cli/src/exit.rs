@@ -9,7 +9,8 @@ Exit codes:
    1  demo: success not above 99.9 %, or no fault hidden
    2  wrong usage, a bad URL argument or line of input included
   64  bad configuration or scenario file
-  69  nothing to serve: endpoints on different chains, or none answering with --require-ready
+  69  nothing to serve: endpoints on different chains, or none answering with --require-ready;
+      or no gateway that answers `explain`
   70  internal error
   71  operating system: port in use, no permission";
 

@@ -8,12 +8,15 @@ mod check_config;
 mod classify;
 mod demo;
 mod exit;
+mod explain;
 mod figures;
 mod keys;
 mod lab;
+mod ledger;
 mod live;
 mod output;
 mod serve;
+mod stage;
 
 use arguments::{Arguments, Command, KeysCommand};
 use clap::Parser;
@@ -50,6 +53,7 @@ fn run(command: Command) -> Exit {
             output::print(&format!("{:#}\n", highwater_gateway::config::schema()));
             Exit::Ok
         }
+        Command::Explain(arguments) => explain::run(&arguments),
         Command::Keys {
             command: KeysCommand::Create { name },
         } => keys::create(&name),

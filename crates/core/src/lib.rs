@@ -8,17 +8,59 @@
 //! |---|---|
 //! | [`jsonrpc`] | what a caller's or an endpoint's bytes say, and how an answer is put together |
 //! | [`method`] | what may be done with a method: its row of the method table, blocks, keys |
+//! | [`chains`] | what is known of a chain: block time, lag, finality |
+//! | [`senders`] | where an account is asked after that has sent something |
+//! | [`transaction`] | what a raw transaction says of itself: hash, nonce, chain, signature |
 //! | [`classify`] | what an answer means for the call and for the endpoint |
-//! | [`router`] | the state of the endpoints of one chain |
+//! | [`judge`] | an answer's bytes as the end of an attempt |
 //! | [`call`] | one call as a state machine: check, send, wait, finish |
+//! | [`router`] | the state of the endpoints of one chain, and who serves the next attempt |
+//! | [`stats`], [`score`], [`select`] | books and windows of an endpoint, its score, the strategies |
+//! | [`breaker`], [`identity`] | circuits, exclusions, chain ids |
+//! | [`bucket`], [`retry_budget`] | what may be sent: accounts, learned limits, retries |
+//! | [`heads`], [`probe`], [`learn`] | heads and whom to believe, when to probe, what an endpoint has |
+//! | [`pin`], [`floor`] | which block `latest` is for a call, and what a caller has seen already |
+//! | [`flight`], [`cache`] | who shares a request, and which answers are kept and served again |
+//! | [`answer`], [`recent`] | the block that an answer names, and the hashes of recent blocks |
+//! | [`settings`], [`event`] | all options of the engine, all it tells |
+//! | [`rng`], [`sliding`], [`id`], [`now`] | a seeded generator, sliding counts, identifiers, time |
 
+mod aging;
+pub mod answer;
+pub mod breaker;
+pub mod bucket;
+pub mod cache;
 pub mod call;
+pub mod chains;
 pub mod classify;
+pub mod event;
+pub mod flight;
+pub mod floor;
+pub mod heads;
 pub mod id;
+pub mod identity;
 pub mod jsonrpc;
+pub mod judge;
+pub mod learn;
 pub mod method;
+#[cfg(feature = "mutants")]
+pub mod mutant;
+#[cfg(not(feature = "mutants"))]
+mod mutant;
 pub mod now;
+pub mod pin;
+pub mod probe;
+pub mod recent;
+pub mod retry_budget;
+pub mod rng;
 pub mod router;
+pub mod score;
+pub mod select;
+pub mod senders;
+pub mod settings;
+pub mod sliding;
+pub mod stats;
+pub mod transaction;
 
-pub use id::{AttemptId, ChainId, EndpointId};
+pub use id::{Address, AttemptId, ChainId, EndpointId, TxHash};
 pub use now::Now;

@@ -13,3 +13,6 @@ pub struct Now {
     /// Wall-clock time.
     pub wall: SystemTime,
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -10,14 +10,15 @@
 //! key lives only for the length of this look-up; nothing here formats it.
 
 use crate::{
-    config::KeySettings,
+    config::{KeySettings, WritePolicy},
     policy::Rules,
     respond::KeyFault,
     server::cors::{Origin, Origins},
 };
+use highwater_core::select::Strategy;
 use http::{HeaderMap, HeaderName, header::AUTHORIZATION};
 use sha2::{Digest, Sha256};
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 use subtle::ConstantTimeEq;
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
@@ -41,6 +42,14 @@ pub(crate) struct Key {
     origins: Origins,
     /// Indices of its chains; empty means all.
     chains: Vec<usize>,
+    /// Who serves its calls; `None`: as the chain says.
+    pub(crate) strategy: Option<Arc<Strategy>>,
+    /// To whom its raw transactions are sent; `None`: as the chain says.
+    pub(crate) writes: Option<WritePolicy>,
+    /// Whether they go to private endpoints alone; `None`: as the chain says.
+    pub(crate) private_writes: Option<bool>,
+    /// Its number, from 1.
+    pub(crate) number: u64,
 }
 
 impl Auth {
@@ -48,10 +57,15 @@ impl Auth {
     pub(crate) fn new(keys: &[KeySettings], chain: impl Fn(&str) -> Option<usize>) -> Self {
         let keys: Vec<Key> = keys
             .iter()
-            .map(|key| Key {
+            .zip(1..)
+            .map(|(key, number)| Key {
                 hash: key.hash,
                 rules: Rules::of_key(key),
                 origins: Origins::new(&key.origins),
+                strategy: key.strategy.map(Arc::new),
+                writes: key.writes,
+                private_writes: key.private_writes,
+                number,
                 // A name that is no chain must not widen the key to all of them.
                 chains: key
                     .chains

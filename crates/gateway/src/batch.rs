@@ -1,23 +1,33 @@
 //! Many calls in one body.
 //!
-//! At most [`PARALLEL`] elements run at once; each goes through the one dispatch function and
-//! answers for itself. The answers are in the order of the requests, one per element that is not a
-//! notification (G-1). No task is spawned per element: dropping the batch drops all of it.
+//! Each element goes through the one dispatch function and answers for itself. The answers are in
+//! the order of the requests, one per element that is not a notification (G-1). No task is spawned
+//! per element: dropping the batch drops all of it.
+//!
+//! At most [`PARALLEL`] elements run at once, of those that send transactions one. Where elements may
+//! share requests, reads are not counted: they all run, so that those that choose the same
+//! endpoint meet, and what is bounded, to as many, is the requests that they make ([`ClientBatch`]).
 //!
 //! The whole answer is bounded by `max_batch_response` (hardening B13). The first answer that does
 //! not fit, and every later one, is replaced by -32003, and no further element is started once the
-//! finished ones have used the bound up. So the memory of a batch is the bound plus at most
-//! [`PARALLEL`] answers.
+//! finished ones have used the bound up; only what became of a transaction is told in any case. So
+//! the memory of a batch is the bound plus the answers to at most [`PARALLEL`] requests, or twice as
+//! many where sends and shared reads are mixed.
 
 use crate::{
     dispatch::{Caller, Outcome, dispatch},
     respond::{Refusal, Wire, write_answer},
 };
 use futures_util::stream::{FuturesOrdered, StreamExt};
-use highwater_core::jsonrpc::{Call, ERROR_FRAME, Fault, Id, RESULT_FRAME, write_result};
+use highwater::{ClientBatch, Error};
+use highwater_core::{
+    jsonrpc::{Call, ERROR_FRAME, Fault, Id, RESULT_FRAME, write_result},
+    method::{Changes, lookup},
+};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use tokio::sync::Mutex;
 
-/// Most elements of one batch in flight at once.
+/// Most requests of one batch under way at once (hardening B12).
 pub(crate) const PARALLEL: usize = 16;
 
 /// Runs a batch and returns the bytes of its answer; empty where nothing is owed one.
@@ -28,13 +38,32 @@ pub(crate) async fn run(
     items: &[Result<Call<'_>, Fault<'_>>],
     notify: impl Fn(&Call<'_>),
 ) -> Vec<u8> {
+    if !caller.chain.folds || items.len() < 2 {
+        return each(caller, items, notify).await;
+    }
+    let batch = ClientBatch::new();
+    let caller = &Caller {
+        batch: Some(&batch),
+        ..*caller
+    };
+    batch.run(each(caller, items, notify)).await
+}
+
+async fn each(
+    caller: &Caller<'_>,
+    items: &[Result<Call<'_>, Fault<'_>>],
+    notify: impl Fn(&Call<'_>),
+) -> Vec<u8> {
     let cap = caller.shared.server.max_batch_response;
     let used = &AtomicUsize::new(0);
+    let turn = &Mutex::new(());
+    // Elements that may not share a request, and so count.
+    let alone = &AtomicUsize::new(0);
     let mut waiting = items.iter();
     let mut running = FuturesOrdered::new();
     let mut answers = Answers::new(cap);
     loop {
-        while running.len() < PARALLEL && used.load(Relaxed) < cap {
+        while alone.load(Relaxed) < PARALLEL && used.load(Relaxed) < cap {
             let Some(item) = waiting.next() else { break };
             let (id, call) = match item {
                 Err(fault) => (fault.id, Err(Refusal::Fault(fault.kind))),
@@ -44,13 +73,23 @@ pub(crate) async fn run(
                     continue;
                 }
             };
+            let counts = !is_shared(caller, item);
+            alone.fetch_add(usize::from(counts), Relaxed);
             running.push_back(async move {
                 let outcome = match call {
                     Err(refusal) => Outcome::Refused(refusal),
-                    Ok(Ok(call)) => dispatch(caller, call).await,
+                    Ok(Ok(call)) => {
+                        let _turn = if sends(call) {
+                            Some(turn.lock().await)
+                        } else {
+                            None
+                        };
+                        dispatch(caller, call).await
+                    }
                     Ok(Err(fault)) => Outcome::Refused(Refusal::Fault(fault.kind)),
                 };
                 used.fetch_add(size(&outcome), Relaxed);
+                alone.fetch_sub(usize::from(counts), Relaxed);
                 (id, outcome)
             });
         }
@@ -74,6 +113,14 @@ pub(crate) async fn run(
         }
     }
     answers.finish()
+}
+
+/// Whether the requests of an element are bounded by its batch.
+fn is_shared(caller: &Caller<'_>, item: &Result<Call<'_>, Fault<'_>>) -> bool {
+    let Ok(call) = item else { return false };
+    caller.batch.is_some()
+        && lookup(&call.method).is_read()
+        && !caller.chain.never_repeat.contain(&call.method)
 }
 
 /// The answers to a batch that is refused as a whole: one per element that is owed one.
@@ -119,6 +166,23 @@ fn size(outcome: &Outcome<'_>) -> usize {
     }
 }
 
+/// Whether it sends a transaction. Those go one after another, in the order of the batch, as a node
+/// takes them: one nonce before the next.
+fn sends(call: &Call<'_>) -> bool {
+    let row = lookup(&call.method);
+    row.is_write() && row.state_changing == Changes::Mempool
+}
+
+/// Whether it says what became of a transaction. There is room for that always: "response too large"
+/// would pass for a failure of what was sent.
+fn tells_of_a_send(outcome: &Outcome<'_>) -> bool {
+    match outcome {
+        Outcome::Answer(answer) => answer.transaction().is_some(),
+        Outcome::Refused(Refusal::Upstream(error)) => matches!(**error, Error::Ambiguous { .. }),
+        Outcome::Local(_) | Outcome::Refused(_) => false,
+    }
+}
+
 /// The array as it grows.
 struct Answers {
     out: Vec<u8>,
@@ -138,6 +202,11 @@ impl Answers {
     fn push(&mut self, id: Id<'_>, outcome: &Outcome<'_>) {
         self.open();
         let before = self.out.len();
+        if tells_of_a_send(outcome) {
+            write(&mut self.out, id, outcome);
+            self.full |= self.out.len() >= self.cap;
+            return;
+        }
         if !self.full {
             // The closing bracket counts too.
             if before + size(outcome) < self.cap {

@@ -23,7 +23,7 @@ pub(crate) fn notification(
     shared: &Arc<Shared>,
     chain: usize,
     key: Option<usize>,
-    deadline: Duration,
+    patience: Option<Duration>,
     call: &Call<'_>,
 ) {
     let Some(permit) = Gauge::take(InFlight(Arc::clone(shared)), 1) else {
@@ -37,7 +37,8 @@ pub(crate) fn notification(
             shared,
             chain: &shared.chains[chain],
             key: key.map(|at| shared.auth.key(at)),
-            deadline,
+            patience,
+            batch: None,
         };
         let call = Call {
             id: None,

@@ -9,14 +9,23 @@ use crate::{
     detached::submission,
     respond::Refusal,
     state::{Chain, Shared},
+    times::Times,
 };
-use futures_util::FutureExt;
-use highwater::{Answer, CallOptions, Request};
+use highwater::{Answer, CallOptions, ClientBatch, Error, Request};
 use highwater_core::{
+    call::write::{Policy, Write},
     jsonrpc::{Call, Params},
-    method::{Changes, Lane, RowKind, lookup, lookup_folded},
+    method::{Changes, Descriptor, Lane, RowKind, lookup, lookup_folded},
 };
-use std::{borrow::Cow, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{
+    borrow::Cow,
+    future::poll_fn,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::{Pin, pin},
+    sync::Arc,
+    task::Poll,
+    time::Duration,
+};
 
 /// On whose behalf, and where.
 #[derive(Clone, Copy, Debug)]
@@ -24,8 +33,10 @@ pub(crate) struct Caller<'a> {
     pub(crate) shared: &'a Arc<Shared>,
     pub(crate) chain: &'a Chain,
     pub(crate) key: Option<&'a Key>,
-    /// For each call.
-    pub(crate) deadline: Duration,
+    /// How long it wants to wait at most for each call.
+    pub(crate) patience: Option<Duration>,
+    /// The batch that the call is an element of.
+    pub(crate) batch: Option<&'a ClientBatch>,
 }
 
 /// What becomes of a call.
@@ -44,20 +55,23 @@ pub(crate) enum Outcome<'a> {
 /// Cancellation: dropping the future ends a read and its upstream request; a call that changes
 /// something goes on to its end (hardening A13).
 pub(crate) async fn dispatch<'a>(caller: &Caller<'a>, call: &'a Call<'_>) -> Outcome<'a> {
-    contained(run(caller, call)).await
+    contained(pin!(run(caller, call))).await
 }
 
 /// A panic becomes -32603 for this call alone; the connection and the process live on (hardening
 /// H6). Nothing a call touches is left half changed by one: shared state is behind locks that are
 /// held across no await.
-async fn contained<'a>(call: impl Future<Output = Outcome<'a>>) -> Outcome<'a> {
-    match AssertUnwindSafe(call).catch_unwind().await {
-        Ok(outcome) => outcome,
-        Err(_) => {
+///
+/// The call is polled where it lies: handing a future of its size on by value would copy it.
+async fn contained<'a>(mut call: Pin<&mut impl Future<Output = Outcome<'a>>>) -> Outcome<'a> {
+    poll_fn(|cx| {
+        let polled = catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(cx)));
+        polled.unwrap_or_else(|_| {
             tracing::error!("a call panicked");
-            Outcome::Refused(Refusal::Internal)
-        }
-    }
+            Poll::Ready(Outcome::Refused(Refusal::Internal))
+        })
+    })
+    .await
 }
 
 async fn run<'a>(caller: &Caller<'a>, call: &'a Call<'_>) -> Outcome<'a> {
@@ -100,21 +114,39 @@ async fn run<'a>(caller: &Caller<'a>, call: &'a Call<'_>) -> Outcome<'a> {
         descriptor: row,
         params: call.params,
     };
+    let times = Times::of(caller.chain, row, call.params, caller.patience);
     let options = CallOptions {
-        deadline: Some(caller.deadline),
-        ..CallOptions::default()
+        deadline: Some(times.deadline),
+        timeout: times.attempt,
+        strategy: caller.key.and_then(|key| key.strategy.clone()),
+        solitary: caller.chain.never_repeat.contain(method),
+        sends: Some(caller.chain.sends(caller.key)),
+        caller: caller.key.map_or(0, |key| key.number),
+        batch: caller.batch.cloned(),
     };
     let answered = if row.state_changing == Changes::Nothing {
         caller.chain.pool.request(request, options).await
     } else {
         match submission(caller, request, options).await {
             Some(answered) => answered,
-            None => return Outcome::Refused(Refusal::Internal),
+            None => return Outcome::Refused(broken_off(row, call.params)),
         }
     };
     match answered {
         Ok(answer) => Outcome::Answer(answer),
         Err(error) => Outcome::Refused(Refusal::Upstream(Cow::Owned(error))),
+    }
+}
+
+/// The end of a submission whose task broke off: nobody knows what became of a transaction (R-35).
+fn broken_off(row: &'static Descriptor, params: Params<'_>) -> Refusal<'static> {
+    match Write::new(row, params, Policy::Once) {
+        Some(write) => Refusal::Upstream(Cow::Owned(Error::Ambiguous {
+            hash: write.hash,
+            error: None,
+            attempts: Vec::new(),
+        })),
+        None => Refusal::Internal,
     }
 }
 
@@ -125,8 +157,10 @@ fn is_plain(method: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Outcome, contained, is_plain};
+    use super::{Outcome, broken_off, contained, is_plain};
     use crate::respond::Refusal;
+    use highwater_core::{jsonrpc::Params, method::lookup};
+    use std::pin::pin;
 
     // hardening H6
     #[tokio::test]
@@ -135,10 +169,22 @@ mod tests {
             tokio::task::yield_now().await;
             panic!("a fault of ours")
         };
-        let outcome = contained(panics).await;
+        let outcome = contained(pin!(panics)).await;
         assert!(matches!(outcome, Outcome::Refused(Refusal::Internal)));
-        let fine = contained(async { Outcome::Local("true") }).await;
+        let fine = contained(pin!(async { Outcome::Local("true") })).await;
         assert!(matches!(fine, Outcome::Local("true")));
+    }
+
+    // R-35
+    #[test]
+    fn a_submission_that_broke_off_is_no_plain_failure() {
+        let end = |method: &str| {
+            let refusal = broken_off(lookup(method), Params::Array(r#"["0x05c0"]"#));
+            let wire = refusal.wire();
+            (wire.reason, wire.ambiguous.is_some())
+        };
+        assert_eq!(end("eth_sendRawTransaction"), (Some("ambiguous"), true));
+        assert_eq!(end("eth_newFilter"), (Some("internal"), false));
     }
 
     // hardening B7, N3

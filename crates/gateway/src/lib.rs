@@ -20,6 +20,7 @@ pub mod config;
 mod descriptors;
 mod detached;
 mod dispatch;
+mod endpoints;
 mod error;
 mod health;
 mod load;
@@ -32,6 +33,7 @@ mod shutdown;
 mod startup;
 mod state;
 mod telemetry;
+mod times;
 
 pub use config::Settings;
 pub use error::ServeError;

@@ -33,6 +33,10 @@ pub(crate) struct Rules {
     deny: Vec<Pattern>,
 }
 
+/// Names and prefixes of methods.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names(Vec<Pattern>);
+
 #[derive(Clone, Debug)]
 struct Pattern {
     /// Without the star.
@@ -77,6 +81,16 @@ impl Rules {
 
     pub(crate) fn of_key(key: &KeySettings) -> Self {
         Self::new(&key.methods)
+    }
+}
+
+impl Names {
+    pub(crate) fn new(list: &[String]) -> Self {
+        Self(list.iter().map(|text| Pattern::new(text)).collect())
+    }
+
+    pub(crate) fn contain(&self, method: &str) -> bool {
+        matches_any(&self.0, method)
     }
 }
 

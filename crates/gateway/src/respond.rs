@@ -10,7 +10,7 @@
 //! multiply from layer to layer. `Retry-After` is zero-padded (`01`): legal as delay-seconds, and
 //! one widely used client that would take `1` for a millisecond then falls back to its own backoff.
 
-use highwater::{Answer, Attempt, Error, core::classify::Class, upstream::SendErrorKind};
+use highwater::{Answer, Attempt, Error, TxHash, core::classify::Class, upstream::SendErrorKind};
 use highwater_core::{
     call::usefulness,
     jsonrpc::{FaultKind, Id, RpcError, write_error, write_raw_error, write_result},
@@ -55,18 +55,6 @@ pub(crate) enum Refusal<'a> {
     },
     /// No endpoint answered.
     Upstream(Cow<'a, Error>),
-    /// The retry budget is spent.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "retry budgets come with the engine")
-    )]
-    Budget,
-    /// The block asked for is above every endpoint's head, after the wait.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "head tracking comes with the engine")
-    )]
-    AboveHead,
     /// The answers to the earlier members of the batch used up what a batch may return.
     LargeBatchAnswer,
     /// Our own fault.
@@ -103,8 +91,10 @@ pub(crate) struct Wire<'a> {
     pub(crate) message: Cow<'a, str>,
     /// `data.reason`; `None` where a node would give the same error without `data`.
     pub(crate) reason: Option<&'static str>,
-    /// For `Retry-After` and `data.retryAfterMs`.
+    /// For `data.retryAfterMs`, and for `Retry-After` where the status is not 200.
     pub(crate) retry_after: Option<Duration>,
+    /// The transaction of an ambiguous end: its hash, and the error that an endpoint gave.
+    pub(crate) ambiguous: Option<(TxHash, Option<Cow<'a, str>>)>,
 }
 
 impl Refusal<'_> {
@@ -176,13 +166,6 @@ impl Refusal<'_> {
                 Some("limit"),
             ),
             Self::Upstream(error) => return upstream(error),
-            Self::Budget => (
-                S::OK,
-                -32011,
-                "all upstreams failed: retry budget exhausted".into(),
-                Some("budget"),
-            ),
-            Self::AboveHead => (S::OK, -32000, "header not found".into(), None),
             Self::LargeBatchAnswer => (
                 S::OK,
                 -32003,
@@ -213,6 +196,7 @@ impl Refusal<'_> {
             message,
             reason,
             retry_after,
+            ambiguous: None,
         }
     }
 }
@@ -220,12 +204,19 @@ impl Refusal<'_> {
 impl Wire<'_> {
     /// Appends the answer to one call.
     pub(crate) fn write(&self, out: &mut Vec<u8>, id: Id<'_>) {
-        let data = self.reason.map(|reason| match self.retry_after {
-            None => format!(r#"{{"source":"gateway","reason":"{reason}"}}"#),
-            Some(wait) => format!(
-                r#"{{"source":"gateway","reason":"{reason}","retryAfterMs":{}}}"#,
-                wait.as_millis()
-            ),
+        let data = self.reason.map(|reason| {
+            let mut data = format!(r#"{{"source":"gateway","reason":"{reason}""#);
+            if let Some(wait) = self.retry_after {
+                data.push_str(&format!(r#","retryAfterMs":{}"#, wait.as_millis()));
+            }
+            if let Some((hash, error)) = &self.ambiguous {
+                data.push_str(&format!(r#","hash":"{hash}""#));
+                if let Some(error) = error {
+                    data.push_str(&format!(r#","error":{error}"#));
+                }
+            }
+            data.push('}');
+            data
         });
         let error = RpcError {
             code: self.code,
@@ -237,7 +228,7 @@ impl Wire<'_> {
 
     /// `Retry-After` in whole seconds, rounded up, at least two digits.
     pub(crate) fn retry_after_header(&self) -> Option<String> {
-        let wait = self.retry_after?;
+        let wait = self.retry_after.filter(|_| self.status != StatusCode::OK)?;
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
         Some(format!("{:02}", seconds.max(1)))
     }
@@ -252,8 +243,16 @@ pub(crate) fn write_answer(out: &mut Vec<u8>, id: Id<'_>, answer: &Answer) {
     }
 }
 
-fn upstream(error: &Error) -> Wire<'static> {
-    let (code, message, reason): (_, Cow<'static, str>, _) = match error {
+fn upstream(error: &Error) -> Wire<'_> {
+    let mut retry_after = None;
+    let mut ambiguous = None;
+    let (code, message, reason): (_, Cow<'_, str>, _) = match error {
+        // As a node says it that does not have the block.
+        Error::AllEndpointsFailed { attempts } | Error::DeadlineExceeded { attempts }
+            if is_above_every_head(attempts) =>
+        {
+            (-32000, "header not found".into(), None)
+        }
         Error::AllEndpointsFailed { attempts } => {
             let text = match attempts
                 .iter()
@@ -263,28 +262,70 @@ fn upstream(error: &Error) -> Wire<'static> {
                 Some(text) => format!("all upstreams failed: {text}").into(),
                 None => "all upstreams failed".into(),
             };
-            (-32011, text, "all_failed")
+            (-32011, text, Some("all_failed"))
         }
-        Error::DeadlineExceeded { .. } => (-32015, "deadline exceeded".into(), "deadline"),
+        Error::DeadlineExceeded { .. } => (-32015, "deadline exceeded".into(), Some("deadline")),
         Error::ChainMismatch { .. } => (
             -32011,
             "every upstream serves another chain".into(),
-            "chain_mismatch",
+            Some("chain_mismatch"),
         ),
         Error::NoEndpoint => (
             -32011,
-            "no upstream serves this method".into(),
-            "none_eligible",
+            "no upstream can serve this call".into(),
+            Some("none_eligible"),
         ),
-        Error::Closed => (-32011, "the pool is closed".into(), "closed"),
+        Error::BudgetExhausted { endpoints: _, wait } => {
+            retry_after = Some(*wait);
+            let text = "the budgets of all upstreams are spent";
+            (-32011, text.into(), Some("budget"))
+        }
+        Error::Ambiguous { hash, error, .. } => {
+            let said = error.as_deref().and_then(Said::read);
+            ambiguous = Some((*hash, error.as_deref().map(Cow::Borrowed)));
+            let (code, message) = match said {
+                // The endpoint's own code and words, so that whoever looks for them finds them; by
+                // themselves they prove nothing here.
+                Some(Said { code, message }) => (code, format!("{UNKNOWN}: {message}").into()),
+                None => (-32011, UNKNOWN.into()),
+            };
+            (code, message, Some("ambiguous"))
+        }
+        Error::Closed => (-32011, "the pool is closed".into(), Some("closed")),
     };
     Wire {
         status: StatusCode::OK,
         code,
         message,
-        reason: Some(reason),
-        retry_after: None,
+        reason,
+        retry_after,
+        ambiguous,
     }
+}
+
+/// What is said of a transaction of which nobody knows whether it was accepted (R-35).
+const UNKNOWN: &str = "the transaction may have been accepted";
+
+/// The code and the words of an endpoint's error.
+#[derive(serde::Deserialize)]
+struct Said<'a> {
+    code: i32,
+    #[serde(borrow)]
+    message: Cow<'a, str>,
+}
+
+impl<'a> Said<'a> {
+    fn read(error: &'a str) -> Option<Self> {
+        serde_json::from_str(error).ok()
+    }
+}
+
+/// Whether everybody that was asked is below the block that the call is about.
+fn is_above_every_head(attempts: &[Attempt]) -> bool {
+    !attempts.is_empty()
+        && attempts
+            .iter()
+            .all(|attempt| attempt.class == Class::Behind)
 }
 
 /// The order of R-33, where a network that failed tells least.

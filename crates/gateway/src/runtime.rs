@@ -207,10 +207,15 @@ impl Started {
             }
         };
         let admin = admin.map(|(admin, listener)| tokio::spawn(admin.serve(listener)));
+        let pools = shared.chains.iter().map(|chain| &chain.pool);
+        let probes: Vec<_> = pools.map(|pool| tokio::spawn(pool.run_probes())).collect();
         let checking = Arc::clone(&shared);
         let checks = tokio::spawn(async move { startup::keep_checking(&checking).await });
         drain(&shared, orders).await;
         checks.abort();
+        for probe in probes {
+            probe.abort();
+        }
         if let Some(admin) = admin {
             admin.abort();
         }

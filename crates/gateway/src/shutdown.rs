@@ -76,11 +76,6 @@ impl Shutdown {
         self.fast.load(Relaxed) >= phase as u8
     }
 
-    /// The phase as a number; costs one load.
-    pub(crate) fn now(&self) -> u8 {
-        self.fast.load(Relaxed)
-    }
-
     /// Waits for a phase.
     pub(crate) async fn wait_for(&self, phase: Phase) {
         // The sender lives in `self`, so the channel cannot close.

@@ -3,11 +3,12 @@
 use crate::{
     ServeError,
     config::{AdminSettings, ChainSettings, Settings},
-    state::{Chain, Shared, endpoints},
+    endpoints::{Accounts, endpoints},
+    state::{Chain, Shared},
 };
 use futures_util::future::join_all;
 use highwater::{Pool, Snapshot};
-use highwater_core::router::Identity;
+use highwater_core::{bucket::Account, router::Identity};
 use std::{sync::Arc, time::Duration};
 
 /// Longest wait for the endpoints' first chain checks: a hanging endpoint must not hold up the
@@ -20,23 +21,29 @@ const LATER_CHECK: Duration = Duration::from_secs(5);
 
 /// Builds the chains; no I/O.
 pub(crate) fn chains(settings: &Settings) -> Result<Vec<Chain>, ServeError> {
+    let mut accounts = Accounts::default();
     settings
         .chains
         .iter()
         .map(|chain| {
-            let pool = pool(chain, settings)
+            let pool = pool(chain, settings, &accounts.of(chain))
                 .map_err(|e| ServeError::Configuration(format!("chain {}: {e}", chain.name)))?;
-            Ok(Chain::new(chain, pool))
+            Ok(Chain::new(chain, &settings.server, pool))
         })
         .collect()
 }
 
-fn pool(chain: &ChainSettings, settings: &Settings) -> Result<Pool, highwater::ConfigError> {
+fn pool(
+    chain: &ChainSettings,
+    settings: &Settings,
+    accounts: &[Arc<Account>],
+) -> Result<Pool, highwater::ConfigError> {
+    let server = &settings.server;
     let mut builder = Pool::builder()
+        .settings(chain.engine.clone())
         .timeout(chain.timeout)
-        .deadline(settings.server.deadline)
-        .workers(settings.server.workers.max(1))
-        .verify_chain_id(chain.verify_chain_id)
+        .deadline(chain.deadline.unwrap_or(server.deadline))
+        .workers(server.workers.max(1))
         .max_reply(chain.max_reply);
     if let Some(id) = chain.id {
         builder = builder.chain(id);
@@ -44,7 +51,7 @@ fn pool(chain: &ChainSettings, settings: &Settings) -> Result<Pool, highwater::C
     if let Some(rules) = &settings.error_rules {
         builder = builder.error_rules(Arc::clone(rules));
     }
-    endpoints(chain)
+    endpoints(chain, accounts, server.region.as_deref())
         .fold(builder, highwater::Builder::endpoint)
         .build()
 }

@@ -1,17 +1,17 @@
 //! Everything that all workers share, built once from the checked settings.
 
 use crate::{
-    auth::Auth,
-    config::{ChainSettings, ServerSettings, Settings},
+    auth::{Auth, Key},
+    config::{ChainSettings, ServerSettings, Settings, WritePolicy},
     load::Gauge,
     local::Local,
-    policy::Policy,
+    policy::{Names, Policy},
     server::{cors::OriginRule, host::HostRule, route::Routes},
     shutdown::Shutdown,
 };
-use highwater::{Endpoint, Pool};
+use highwater::{Pool, SendPolicy, Sends};
 use highwater_core::{jsonrpc::Limits, router::Identity};
-use std::net::IpAddr;
+use std::{net::IpAddr, time::Duration};
 
 /// Most bytes of large request bodies in memory at once, over the whole gateway: that of 16 of the
 /// largest legal ones, 80 MiB by default, but not above this, unless two would not fit.
@@ -41,16 +41,47 @@ pub(crate) struct Chain {
     pub(crate) name: Box<str>,
     pub(crate) pool: Pool,
     pub(crate) local: Local,
+    /// Whole-call deadline of a read.
+    pub(crate) deadline: Duration,
+    /// How raw transactions are sent, and how many get one under `broadcast`.
+    pub(crate) sends: Sends,
+    broadcast_to: u8,
+    /// Methods that are never repeated, beyond those that never are.
+    pub(crate) never_repeat: Names,
+    /// Whether elements of one client's batch share requests.
+    pub(crate) folds: bool,
     verified: bool,
 }
 
 impl Chain {
-    pub(crate) fn new(settings: &ChainSettings, pool: Pool) -> Self {
+    pub(crate) fn new(settings: &ChainSettings, server: &ServerSettings, pool: Pool) -> Self {
         Self {
+            deadline: settings.deadline.unwrap_or(server.deadline),
+            sends: Sends {
+                policy: policy(settings.writes, settings.broadcast_to),
+                verify: settings.verify_writes,
+                private: settings.private_writes,
+                timeout: settings.write_timeout,
+            },
+            broadcast_to: settings.broadcast_to,
+            never_repeat: Names::new(&settings.never_repeat),
             name: settings.name.as_str().into(),
             pool,
             local: Local::new(&settings.name),
-            verified: settings.verify_chain_id,
+            folds: settings.engine.batch.client && settings.engine.batch.most > 1,
+            verified: settings.engine.verify_chain_id,
+        }
+    }
+
+    /// How raw transactions of a key are sent.
+    pub(crate) fn sends(&self, key: Option<&Key>) -> Sends {
+        let own = key.and_then(|key| key.writes);
+        Sends {
+            policy: own.map_or(self.sends.policy, |own| policy(own, self.broadcast_to)),
+            private: key
+                .and_then(|key| key.private_writes)
+                .unwrap_or(self.sends.private),
+            ..self.sends
         }
     }
 
@@ -66,6 +97,14 @@ impl Chain {
                 Identity::Unchecked => !self.verified,
                 Identity::Quarantined { .. } => false,
             })
+    }
+}
+
+const fn policy(writes: WritePolicy, broadcast_to: u8) -> SendPolicy {
+    match writes {
+        WritePolicy::Once => SendPolicy::Once,
+        WritePolicy::Failover => SendPolicy::Failover,
+        WritePolicy::Broadcast => SendPolicy::Broadcast(broadcast_to),
     }
 }
 
@@ -98,6 +137,12 @@ impl Shared {
         }
     }
 
+    /// The longest time that a read may take on any chain.
+    pub(crate) fn longest_deadline(&self) -> Duration {
+        let deadlines = self.chains.iter().map(|chain| chain.deadline);
+        deadlines.max().unwrap_or(self.server.deadline)
+    }
+
     /// Whether calls can be served: every chain has a usable endpoint.
     pub(crate) fn is_ready(&self) -> bool {
         !self.chains.is_empty() && self.chains.iter().all(Chain::is_ready)
@@ -112,12 +157,4 @@ fn room_for_bodies(largest: usize) -> usize {
 /// The host rule of a listener at an address.
 pub(crate) fn host_rule(own: IpAddr, server: &ServerSettings) -> HostRule {
     HostRule::new(own, &server.allowed_hosts)
-}
-
-/// The endpoints of a chain as the pool takes them.
-pub(crate) fn endpoints(chain: &ChainSettings) -> impl Iterator<Item = Endpoint> {
-    chain
-        .endpoints
-        .iter()
-        .map(|e| Endpoint::url(e.url.clone()).label(e.label.clone()))
 }

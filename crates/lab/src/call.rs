@@ -2,8 +2,10 @@
 //!
 //! The lab's own parser and not the product's, so that a mistake there cannot hide itself here.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::fmt;
 
+use serde::de::{Deserializer as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// One JSON-RPC call inside a request. All members are the bytes as sent.
@@ -36,22 +38,50 @@ pub fn parse_calls(body: &[u8]) -> (bool, Vec<Call>) {
 }
 
 fn parse_call(element: &RawValue) -> Option<Call> {
-    let members: BTreeMap<String, &RawValue> = serde_json::from_str(element.get()).ok()?;
-    let raw = |name: &str| members.get(name).map(|value| value.get().to_owned());
+    let [method, id, params] = members(element.get(), ["method", "id", "params"])?;
+    let own = |part: Option<&str>| part.map(str::to_owned);
     Some(Call {
-        method: members
-            .get("method")
-            .and_then(|method| serde_json::from_str(method.get()).ok())
+        method: method
+            .and_then(|method| serde_json::from_str(method).ok())
             .unwrap_or_default(),
-        id: raw("id"),
-        params: raw("params"),
+        id: own(id),
+        params: own(params),
         raw: element.get().to_owned(),
     })
 }
 
+/// The JSON texts of some members of an object, the last where one comes twice; `None` where the
+/// text is no object.
+pub(crate) fn members<'a, const N: usize>(
+    text: &'a str,
+    names: [&str; N],
+) -> Option<[Option<&'a str>; N]> {
+    struct Members<'n, const N: usize>([&'n str; N]);
+    impl<'de, const N: usize> Visitor<'de> for Members<'_, N> {
+        type Value = [Option<&'de str>; N];
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut found = [None; N];
+            while let Some(name) = map.next_key::<Cow<'de, str>>()? {
+                let value: &'de RawValue = map.next_value()?;
+                if let Some(place) = self.0.iter().position(|known| *known == name) {
+                    found[place] = Some(value.get());
+                }
+            }
+            Ok(found)
+        }
+    }
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let found = deserializer.deserialize_map(Members(names)).ok()?;
+    deserializer.end().ok()?;
+    Some(found)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::parse_calls;
+    use super::{members, parse_calls};
 
     #[test]
     fn keeps_a_null_id_apart_from_an_absent_one() {
@@ -62,6 +92,16 @@ mod tests {
         assert_eq!(calls[0].id.as_deref(), Some("null"));
         assert_eq!(calls[1].id, None);
         assert_eq!(calls[1].params.as_deref(), Some("[ 1 ]"));
+    }
+
+    #[test]
+    fn takes_the_last_of_two_members_and_no_half_objects() {
+        let text = r#" {"b":[1, 2],"a":1,"a":null} "#;
+        let found = members(text, ["a", "b", "c"]);
+        assert_eq!(found, Some([Some("null"), Some("[1, 2]"), None]));
+        for text in ["[]", "7", r#"{"a":1"#, r#"{"a":1} 2"#] {
+            assert_eq!(members(text, ["a"]), None, "{text}");
+        }
     }
 
     #[test]

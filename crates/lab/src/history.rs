@@ -54,12 +54,14 @@ pub enum Event {
         at: Duration,
         /// Which endpoint.
         node: usize,
+        /// The id it came with, as JSON text; `None` when there is none.
+        id: Option<String>,
         /// Method.
         method: String,
         /// Params, as JSON text.
         params: String,
     },
-    /// An endpoint finished an answer.
+    /// An endpoint finished an answer that somebody waited for.
     Served {
         /// When.
         at: Duration,
@@ -67,6 +69,10 @@ pub enum Event {
         node: usize,
         /// Methods of the calls that it answers.
         methods: Vec<String>,
+        /// The ids of these calls, as JSON text.
+        ids: Vec<Option<String>>,
+        /// HTTP status.
+        status: u16,
         /// The whole body.
         body: String,
     },
@@ -99,16 +105,19 @@ impl Event {
             Self::Answered { call, id, got, .. } => write!(line, "answered {call} {id:?} {got:?}"),
             Self::Received {
                 node,
+                id,
                 method,
                 params,
                 ..
-            } => write!(line, "received {node} {method:?} {params:?}"),
+            } => write!(line, "received {node} {id:?} {method:?} {params:?}"),
             Self::Served {
                 node,
                 methods,
+                ids,
+                status,
                 body,
                 ..
-            } => write!(line, "served {node} {methods:?} {body:?}"),
+            } => write!(line, "served {node} {methods:?} {ids:?} {status} {body:?}"),
         };
         line.push('\n');
         line

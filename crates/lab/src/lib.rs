@@ -5,6 +5,7 @@ pub mod chain;
 pub mod checker;
 pub mod history;
 pub mod node;
+pub mod random;
 pub mod rng;
 pub mod scenario;
 #[cfg(feature = "sockets")]

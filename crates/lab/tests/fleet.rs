@@ -244,21 +244,23 @@ async fn a_load_asks_until_it_is_stopped_and_knows_the_right_answers() {
     let scenario = Scenario::parse(&text, None).unwrap();
     let (fleet, mut told) = serve_told(&scenario, anywhere()).await.unwrap();
     let stop = watch::Sender::new(false);
-    let mut samples = load(fleet.members()[0].addr(), &scenario.load, &stop.subscribe());
+    let addr = fleet.members()[0].addr();
+    let mut samples = load(addr, &scenario.load, &stop.subscribe(), fleet.chronicle());
     let mut over = Vec::new();
-    while let Some(sample) = samples.recv().await {
+    while let Some(sample) = samples.next().await {
         over.push(sample);
         if over.len() == 30 {
             stop.send_replace(true);
         }
     }
+    assert_eq!(samples.begun(), over.len() as u64);
     over.sort_by_key(|sample| sample.number);
     for (number, sample) in (0..).zip(&over) {
         assert_eq!(sample.number, number);
         // Every third question is an `eth_call`.
         let expected = match number % 3 {
             1 => Err("no JSON-RPC answer".to_owned()),
-            _ => Ok(()),
+            _ => Ok(3),
         };
         assert_eq!(sample.outcome, expected);
     }
@@ -275,7 +277,7 @@ async fn a_load_asks_until_it_is_stopped_and_knows_the_right_answers() {
 #[tokio::test]
 async fn records_what_nodes_received_and_served() {
     let scenario = scenario("{ kind = 'close', methods = ['eth_gasPrice'] }");
-    let fleet = serve_recorded(&scenario, anywhere()).await.unwrap();
+    let (fleet, _told) = serve_recorded(&scenario, anywhere()).await.unwrap();
     ask(&fleet, "eth_chainId", "").await.unwrap();
     ask(&fleet, "eth_gasPrice", "").await.unwrap();
     let history = fleet.history();

@@ -1,6 +1,7 @@
 //! What a call comes back with.
 
 use bytes::Bytes;
+use highwater_core::TxHash;
 use std::{ops::Range, sync::Arc};
 
 /// An endpoint's answer: its body, and where in it the result or error stands.
@@ -12,6 +13,7 @@ pub struct Answer {
     pub(crate) is_error: bool,
     pub(crate) endpoint: Arc<str>,
     pub(crate) attempts: u16,
+    pub(crate) transaction: Option<TxHash>,
 }
 
 /// The part of an answer that belongs to the caller.
@@ -53,6 +55,13 @@ impl Answer {
     #[must_use]
     pub fn endpoint(&self) -> &str {
         &self.endpoint
+    }
+
+    /// The hash of the transaction that the call sent, computed from its bytes, whatever the answer
+    /// is; `None` for all other calls, and for bytes that are no transaction.
+    #[must_use]
+    pub const fn transaction(&self) -> Option<TxHash> {
+        self.transaction
     }
 
     /// Upstream requests that this call took, chain checks not counted.

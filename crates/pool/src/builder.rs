@@ -1,17 +1,23 @@
 //! Building a pool.
 
 use crate::{
-    Endpoint, Pool,
-    check::Checking,
+    Endpoint, Event, Pool, Totals,
     endpoint::Transport,
+    inner::{Inner, Parts, State},
     judge::Meanings,
-    pool::{Inner, Node, Wired},
-    secret::Scrubber,
-    upstream::{ExtraRoots, HttpOptions, HttpUpstream},
+    listen::{Listener, Listeners},
+    node::Node,
+    probe::{IsActive, Probing},
+    sends::{Memory, Sends},
+    upstream::{ExtraRoots, HttpOptions},
 };
-use highwater_core::{ChainId, classify::Classifier, router::Router};
-use parking_lot::Mutex;
-use std::{collections::HashSet, sync::Arc, sync::atomic::AtomicU64, time::Duration};
+use highwater_core::{ChainId, classify::Classifier, router::Router, settings::Settings};
+use std::{
+    collections::HashSet,
+    fmt,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 /// An option that is out of range, named.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,15 +39,20 @@ impl ConfigError {
 }
 
 /// Collects endpoints and options; [`Builder::build`] does no I/O.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Builder {
-    pub(crate) chain: Option<ChainId>,
-    pub(crate) endpoints: Vec<Endpoint>,
-    pub(crate) timeout: Duration,
-    pub(crate) deadline: Duration,
-    pub(crate) verify_chain_id: bool,
-    pub(crate) error_rules: Option<Arc<Classifier>>,
-    pub(crate) http: HttpOptions,
+    chain: Option<ChainId>,
+    endpoints: Vec<Endpoint>,
+    timeout: Duration,
+    deadline: Duration,
+    sends: Sends,
+    error_rules: Option<Arc<Classifier>>,
+    http: HttpOptions,
+    settings: Settings,
+    seed: Option<u64>,
+    is_active: Option<IsActive>,
+    listeners: Vec<Listener>,
+    totals: Option<Totals>,
 }
 
 impl Default for Builder {
@@ -51,9 +62,14 @@ impl Default for Builder {
             endpoints: Vec::new(),
             timeout: Duration::from_secs(10),
             deadline: Duration::from_secs(30),
-            verify_chain_id: true,
+            sends: Sends::default(),
             error_rules: None,
             http: HttpOptions::default(),
+            settings: Settings::default(),
+            seed: None,
+            is_active: None,
+            listeners: Vec::new(),
+            totals: None,
         }
     }
 }
@@ -67,7 +83,8 @@ impl Builder {
         self
     }
 
-    /// Adds an endpoint; order is preference.
+    /// Adds an endpoint. Who is asked follows from its tier and from what is measured; of
+    /// two that are equal the earlier one comes first.
     #[must_use]
     pub fn endpoint(mut self, endpoint: Endpoint) -> Self {
         self.endpoints.push(endpoint);
@@ -88,10 +105,19 @@ impl Builder {
         self
     }
 
+    /// How raw transactions are sent. Default: the same bytes to one endpoint after another,
+    /// with a look-up where the end is open. Submissions have times of their own, not those of
+    /// [`Builder::timeout`] and [`Builder::deadline`].
+    #[must_use]
+    pub const fn sends(mut self, sends: Sends) -> Self {
+        self.sends = sends;
+        self
+    }
+
     /// Whether an endpoint is asked for its chain id before its first call. Default true.
     #[must_use]
     pub const fn verify_chain_id(mut self, verify: bool) -> Self {
-        self.verify_chain_id = verify;
+        self.settings.verify_chain_id = verify;
         self
     }
 
@@ -100,6 +126,49 @@ impl Builder {
     #[must_use]
     pub fn error_rules(mut self, rules: Arc<Classifier>) -> Self {
         self.error_rules = Some(rules);
+        self
+    }
+
+    /// All options of the routing engine; replaces what [`Builder::verify_chain_id`]
+    /// said. Default: [`Settings::default`].
+    #[must_use]
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// Whether the owner is active; while it says `false`, no head is probed by the timer. It
+    /// is asked when a probe is due, and must not block. A hook that panics counts as active.
+    /// Default: always active.
+    #[must_use]
+    pub fn is_active(mut self, is_active: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        self.is_active = Some(Arc::new(is_active));
+        self
+    }
+
+    /// Tells `listener` everything that happens (P-28). Further ones are told too, one after the
+    /// other. They run on a thread of their own, `highwater-events`, so one that is slow or panics
+    /// touches no call; events that it leaves waiting past 4096 are lost, and told as
+    /// [`Event::Lost`]. A listener that holds its own pool keeps it alive until [`Pool::close`].
+    #[must_use]
+    pub fn on_event(mut self, listener: impl Fn(&Event) + Send + Sync + 'static) -> Self {
+        self.listeners.push(Arc::new(listener));
+        self
+    }
+
+    /// What was spent of the budgets before a restart, as [`Pool::totals`] gave it. It need
+    /// not be trusted; what is of another period counts for nothing. Default: nothing.
+    #[must_use]
+    pub fn restore_totals(mut self, totals: Totals) -> Self {
+        self.totals = Some(totals);
+        self
+    }
+
+    /// What every random draw of the routing follows from. Default: the operating system's
+    /// randomness.
+    #[must_use]
+    pub const fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
         self
     }
 
@@ -138,7 +207,12 @@ impl Builder {
     /// # Errors
     /// The first option out of range, by name.
     pub fn build(self) -> Result<Pool, ConfigError> {
-        for (field, wait) in [("timeout", self.timeout), ("deadline", self.deadline)] {
+        let send_timeout = self.sends.timeout.unwrap_or(self.timeout);
+        for (field, wait) in [
+            ("timeout", self.timeout),
+            ("deadline", self.deadline),
+            ("sends.timeout", send_timeout),
+        ] {
             if wait < Duration::from_millis(1) {
                 return Err(ConfigError::new(field, "must be at least 1 ms"));
             }
@@ -147,35 +221,75 @@ impl Builder {
             return Err(ConfigError::new("chain", "must not be 0"));
         }
         self.http.check()?;
-        let count = self.endpoints.len();
-        if count == 0 {
-            return Err(ConfigError::new("endpoints", "at least one is needed"));
+        self.settings
+            .check()
+            .map_err(|field| ConfigError::new(field, "is out of range"))?;
+        check_endpoints(&self.endpoints)?;
+        let labels = labels(&self.endpoints)?;
+        let profiles = self.endpoints.iter().map(|e| e.profile.clone()).collect();
+        let mut nodes = Vec::with_capacity(self.endpoints.len());
+        for (label, endpoint) in labels.into_iter().zip(self.endpoints) {
+            nodes.push(Arc::new(Node::new(label, endpoint.transport, &self.http)?));
         }
-        if count > usize::from(u16::MAX) {
-            return Err(ConfigError::new("endpoints", "at most 65535 are possible"));
-        }
-        let mut nodes = Vec::with_capacity(count);
-        for label in labels(&self.endpoints)?.into_iter().zip(self.endpoints) {
-            nodes.push(Arc::new(node(label.0, label.1, &self.http)?));
-        }
-        let router = if self.verify_chain_id {
-            Router::new(self.chain, count)
-        } else {
-            Router::unverified(self.chain, count)
-        };
-        Ok(Pool::from_inner(Inner {
+        let seed = self.seed.unwrap_or_else(random);
+        let state = State {
+            router: Router::new(Arc::new(self.settings), self.chain, profiles, seed),
             nodes: nodes.into(),
-            router: Mutex::new(router),
-            ids: AtomicU64::new(1),
+            sent: Memory::default(),
+        };
+        if let Some(totals) = &self.totals {
+            state.restore_totals(totals, SystemTime::now());
+        }
+        let parts = Parts {
             timeout: self.timeout,
             deadline: self.deadline,
-            meanings: Arc::new(Meanings::new(self.error_rules)),
-        }))
+            sends: self.sends,
+            meanings: Meanings::new(self.error_rules),
+            http: self.http,
+            probing: Probing::new(self.is_active),
+            listeners: Listeners::start(self.listeners)?,
+        };
+        Ok(Pool::from_inner(Inner::new(state, parts)))
     }
 }
 
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("chain", &self.chain)
+            .field("endpoints", &self.endpoints)
+            .field("timeout", &self.timeout)
+            .field("deadline", &self.deadline)
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What can be wrong with a list of endpoints beside its labels.
+pub(crate) fn check_endpoints(endpoints: &[Endpoint]) -> Result<(), ConfigError> {
+    if endpoints.is_empty() {
+        return Err(ConfigError::new("endpoints", "at least one is needed"));
+    }
+    if endpoints.len() > usize::from(u16::MAX) {
+        return Err(ConfigError::new("endpoints", "at most 65535 are possible"));
+    }
+    let mut weights = endpoints.iter().map(|endpoint| endpoint.profile.weight);
+    if weights.any(|weight| !weight.is_finite() || weight <= 0.0) {
+        return Err(ConfigError::new("weight", "must be above 0"));
+    }
+    Ok(())
+}
+
+/// A seed that differs in every process.
+fn random() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    std::collections::hash_map::RandomState::new()
+        .build_hasher()
+        .finish()
+}
+
 /// The label of each endpoint: its own, else its host name, numbered where several share it.
-fn labels(endpoints: &[Endpoint]) -> Result<Vec<String>, ConfigError> {
+pub(crate) fn labels(endpoints: &[Endpoint]) -> Result<Vec<String>, ConfigError> {
     let mut taken: HashSet<String> = HashSet::new();
     for label in endpoints
         .iter()
@@ -211,23 +325,4 @@ fn free_label(name: &str, taken: &mut HashSet<String>) -> String {
         number += 1;
     }
     label
-}
-
-fn node(label: String, endpoint: Endpoint, http: &HttpOptions) -> Result<Node, ConfigError> {
-    let (host, wired, scrubber) = match endpoint.transport {
-        Transport::Url(url) => {
-            let upstream = HttpUpstream::new(&url, http.clone())?;
-            (url.host().to_owned(), Wired::Http(upstream), url.scrubber())
-        }
-        Transport::Custom(upstream) => {
-            (String::new(), Wired::Custom(upstream), Scrubber::default())
-        }
-    };
-    Ok(Node {
-        label: label.into(),
-        host,
-        wired,
-        scrubber,
-        checking: Checking::default(),
-    })
 }

@@ -1,167 +1,532 @@
-//! Carries out what the call machine decides.
+//! Carries out what the call machine decides; what only raw transactions need is in `submitting`.
 //!
-//! One attempt runs at a time. It ends by itself within its timeout; only a transport of the
-//! caller's own is held to that by a timer here. The request is written once and its bytes are
-//! shared by all attempts. Nothing is spawned, so a dropped call leaves nothing behind.
+//! The request is written once and its bytes are shared by all attempts. An attempt ends by itself
+//! within its timeout; only a transport of the caller's own is held to that by a timer. A call that
+//! can neither race nor hedge is one future, without a task and without an allocation for its
+//! attempts; otherwise attempts are boxed, so that a racer that lost can run on to its own end in a
+//! task on the caller's runtime.
+//!
+//! A call that is dropped at any await stops counting at once and leaves nothing behind: what ran is
+//! cancelled, its trial is free again, and it teaches nothing.
 
 use crate::{
     Answer, Attempt, CallOptions, Error, Request,
-    check::check,
-    judge::{Judged, Question, Shown, judge, judge_failure},
-    pool::Inner,
-    upstream::Repeat,
+    ask::{Ask, Known},
+    attempt::{Attempts, Boxed, First, exchange, fold, send},
+    check::{check, look, warm},
+    fold::Fold,
+    inner::{Inner, State, place},
+    judge::{Judged, Shown, judge_failure},
+    node::Node,
+    sends::Submission,
+    upstream::{Repeat, SendError, SendErrorKind},
 };
-use bytes::Bytes;
 use highwater_core::{
     AttemptId, EndpointId, Now,
-    call::{Action, Machine, Outcome, Plan, Settled},
-    jsonrpc::write_request,
+    call::{Action, Delivery, Leftover, Machine, Outcome, Plan, Report, Settled},
+    chains,
+    jsonrpc::Params,
+    learn::Need,
+    method::Racing,
+    router::{Router, Ticket},
+    settings::BatchSettings,
 };
+use parking_lot::MutexGuard;
 use smallvec::SmallVec;
 use std::{
-    sync::Arc,
-    time::{Duration, Instant, SystemTime},
+    sync::{Arc, Weak},
+    time::{Duration, Instant},
 };
 
+mod submitting;
+
 /// Deadlines are cut here, a year, so that adding one to an instant cannot overflow.
-const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
+pub(crate) const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// Makes one call.
+///
+/// `avoid` is the label of an endpoint that others are asked before.
 pub(crate) async fn drive(
-    inner: &Inner,
+    inner: &Arc<Inner>,
     request: Request<'_>,
     options: CallOptions,
+    avoid: Option<&str>,
 ) -> Result<Answer, Error> {
-    let mut now = read_clock();
-    let plan = Plan {
-        method: request.descriptor,
-        deadline: now.mono + options.deadline.unwrap_or(inner.deadline).min(FAR),
-        attempt_timeout: options.timeout.unwrap_or(inner.timeout),
-    };
-    let Request { method, params, .. } = request;
-    let question = Question {
-        id: inner.next_id(),
-        method,
-        params,
-    };
-    let mut message = Vec::new();
-    write_request(&mut message, question.id, method, params);
-    let message = Bytes::from(message);
-    let mut machine = Machine::new(plan);
-    let mut kept: SmallVec<[(AttemptId, EndpointId, Shown); 1]> = SmallVec::new();
+    if inner.is_closed() {
+        return Err(Error::Closed);
+    }
+    let row = request.descriptor;
+    let may_repeat = row.is_read() && !options.solitary;
+    let (mut call, mut next) = Call::begin(inner, request, options, avoid);
+    let mut ask = Ask::new(inner.next_id(), row, request.method, request.params);
     loop {
-        let action = machine.poll(&inner.router.lock(), now);
-        match action {
-            Action::Check { endpoint, timeout } => {
-                let failure = check(inner, endpoint, timeout).await;
-                machine.on_check(endpoint, failure.as_ref());
-                now = read_clock();
+        next = match next {
+            Next::Check(node, endpoint, timeout) => {
+                let pool = Arc::downgrade(inner);
+                let failure = check(&pool, &node, timeout).await;
+                call.machine.on_check(endpoint, failure.as_ref());
+                call.step(None)
             }
+            Next::Head(node, endpoint, timeout) => {
+                // Boxed: it is rare, and would make every call's future larger.
+                Box::pin(look(&Arc::downgrade(inner), &node, timeout)).await;
+                call.machine.on_head(endpoint);
+                call.step(None)
+            }
+            Next::Warm(node, timeout) => {
+                warm(&Arc::downgrade(inner), &node, timeout);
+                call.step(None)
+            }
+            Next::Send(node, attempt, timeout, known, most) => {
+                let repeat = if may_repeat {
+                    Repeat::Elsewhere
+                } else {
+                    Repeat::Never
+                };
+                if call.beside {
+                    let ask = ask.knowing(known);
+                    let folded = fold(inner, call.fold.as_ref(), &node, &ask, timeout, most);
+                    let sent = send(inner, node, ask, timeout, repeat, folded);
+                    call.several.push((attempt, Box::pin(sent)));
+                    call.step(None)
+                } else {
+                    for (node, timeout) in call.warm.drain(..) {
+                        warm(&Arc::downgrade(inner), &node, timeout);
+                    }
+                    ask.know(known);
+                    let folded = fold(inner, call.fold.as_ref(), &node, &ask, timeout, most);
+                    let judged = match folded {
+                        Some(folded) => folded.await,
+                        None => exchange(&inner.meanings, &node, &ask, timeout, repeat).await,
+                    };
+                    call.step(Some((attempt, judged)))
+                }
+            }
+            Next::Look(node, attempt, timeout, method) => {
+                // Beside what may still run, and boxed: it is rare.
+                let asked = call.question(method);
+                let sent = send(inner, node, asked, timeout, Repeat::Elsewhere, None);
+                call.several.push((attempt, Box::pin(sent)));
+                call.step(None)
+            }
+            Next::Gone(attempt) => {
+                let gone = SendError {
+                    kind: SendErrorKind::Reset,
+                    delivery: Delivery::NotSent,
+                };
+                call.step(Some((attempt, judge_failure(gone))))
+            }
+            Next::Wait(at) => {
+                let ended = call.wait(at).await;
+                call.step(ended)
+            }
+            Next::Finish(outcome) => return call.finish(outcome),
+        }
+    }
+}
+
+/// What the machine wants done, with the endpoint that it is to be done at.
+enum Next {
+    Check(Arc<Node>, EndpointId, Duration),
+    Warm(Arc<Node>, Duration),
+    Head(Arc<Node>, EndpointId, Duration),
+    /// With the most calls that may share its body.
+    Send(Arc<Node>, AttemptId, Duration, Known, u16),
+    /// Whether a transaction is there, or mined.
+    Look(Arc<Node>, AttemptId, Duration, &'static str),
+    /// An attempt whose endpoint has left before it was sent.
+    Gone(AttemptId),
+    Wait(Instant),
+    Finish(Outcome),
+}
+
+/// One call under way. Dropping it gives up what runs.
+struct Call<'a> {
+    inner: &'a Arc<Inner>,
+    method: &'a str,
+    machine: Machine,
+    /// The raw transaction that it sends.
+    submission: Option<Box<Submission>>,
+    /// The endpoints whose places the machine speaks of.
+    nodes: Arc<[Arc<Node>]>,
+    deadline: Instant,
+    /// How it finds calls to share a body with.
+    fold: Option<Fold>,
+    /// Attempts may run beside each other.
+    beside: bool,
+    several: Attempts,
+    /// Checks that go out with the only attempt.
+    warm: SmallVec<[(Arc<Node>, Duration); 1]>,
+    /// Whom each attempt asked.
+    sent: SmallVec<[(AttemptId, Arc<Node>); 2]>,
+    kept: SmallVec<[(AttemptId, Shown); 1]>,
+    /// What failed before the endpoints were replaced.
+    earlier: Vec<Attempt>,
+    over: bool,
+}
+
+impl<'a> Call<'a> {
+    /// Plans a call and takes its first step.
+    fn begin(
+        inner: &'a Arc<Inner>,
+        request: Request<'a>,
+        options: CallOptions,
+        avoid: Option<&str>,
+    ) -> (Self, Next) {
+        let row = request.descriptor;
+        let need = Need::of_call(row, text(request.params));
+        let submission = Submission::of(row, request.params);
+        let about = inner.about(row, request.params);
+        let sends = options.sends.unwrap_or(inner.sends);
+        let now = inner.now();
+        let mut state = inner.lock();
+        let wake = state.router.on_call(now);
+        let (timeout, deadline) = if row.is_write() {
+            let chain = state.router.chain().and_then(chains::by_id);
+            sends.times(
+                submission.as_deref(),
+                chain,
+                options.timeout,
+                options.deadline,
+            )
+        } else {
+            (
+                options.timeout.unwrap_or(inner.timeout),
+                options.deadline.unwrap_or(inner.deadline),
+            )
+        };
+        let deadline = now.mono + deadline.min(FAR);
+        let mut plan = Plan::new(row, request.method, deadline, timeout);
+        plan.need = need;
+        plan.strategy = options.strategy;
+        plan.solitary = options.solitary;
+        plan.privacy = sends.privacy(row);
+        plan.allowed = state.router.allowed(request.method);
+        plan.prefer = match (avoid, about) {
+            (Some(avoid), _) => Some(state.others(avoid)),
+            (None, Some(about)) => state.seen_by(about.account, now),
+            (None, None) => None,
+        };
+        if let Some(submission) = &submission {
+            let chain = state.router.chain().and_then(chains::by_id);
+            let write = submission.write(row, &sends, options.solitary, chain);
+            plan.write = Some(Box::new(write));
+            state.sent.forwarded.begin(submission.hash);
+        }
+        let BatchSettings { client, window, .. } = state.router.settings().batch;
+        let fold = match options.batch {
+            _ if !plan.is_repeatable() => None,
+            _ if !window.is_zero() => Some(Fold::Window(window)),
+            batch => batch.filter(|_| client).map(Fold::Client),
+        };
+        let beside = may_run_beside(&state.router, &plan);
+        plan.one_at_a_time = !beside;
+        let mut call = Self {
+            inner,
+            method: request.method,
+            machine: Machine::new(plan),
+            submission,
+            nodes: Arc::clone(&state.nodes),
+            deadline,
+            fold,
+            beside,
+            several: SmallVec::new(),
+            warm: SmallVec::new(),
+            sent: SmallVec::new(),
+            kept: SmallVec::new(),
+            earlier: Vec::new(),
+            over: false,
+        };
+        let next = call.poll(state, now);
+        if wake {
+            inner.wake_probes();
+        }
+        (call, next)
+    }
+
+    /// Reports what ended, if something did, and asks for what is next.
+    fn step(&mut self, ended: Option<(AttemptId, Judged)>) -> Next {
+        if let Some((attempt, judged)) = &ended
+            && let (Settled::Failed { verdict, .. }, Some(node)) =
+                (&judged.settled, self.node(*attempt))
+        {
+            tracing::debug!(endpoint = %node.label, class = ?verdict.class, "attempt failed");
+        }
+        let now = self.inner.now();
+        let mut state = self.inner.lock();
+        if !Arc::ptr_eq(&self.nodes, &state.nodes) {
+            self.follow(&state);
+        }
+        if let Some((attempt, judged)) = ended {
+            match &self.submission {
+                Some(_) => self.on_submitted(&mut state, attempt, judged, now),
+                None => {
+                    let Judged { settled, shown } = judged;
+                    self.kept.extend(shown.map(|shown| (attempt, shown)));
+                    self.machine
+                        .on_settled(&mut state.router, attempt, &settled, now);
+                }
+            }
+        }
+        self.poll(state, now)
+    }
+
+    fn poll(&mut self, mut state: MutexGuard<'_, State>, now: Now) -> Next {
+        let next = match self.machine.poll(&mut state.router, now) {
+            Action::Check { endpoint, timeout } => {
+                Next::Check(Arc::clone(state.node(endpoint)), endpoint, timeout)
+            }
+            Action::Head { endpoint, timeout } => {
+                Next::Head(Arc::clone(state.node(endpoint)), endpoint, timeout)
+            }
+            Action::Warm { endpoint, timeout } => {
+                Next::Warm(Arc::clone(state.node(endpoint)), timeout)
+            }
+            Action::Send {
+                endpoint: EndpointId::GONE,
+                attempt,
+                ..
+            } => Next::Gone(attempt),
             Action::Send {
                 endpoint,
                 attempt,
                 timeout,
             } => {
-                let repeat = if request.descriptor.is_read() {
-                    Repeat::Elsewhere
-                } else {
-                    Repeat::Never
+                let node = Arc::clone(state.node(endpoint));
+                self.sent.push((attempt, Arc::clone(&node)));
+                let known = Known {
+                    head: state.router.reference_head(now),
+                    chain: state.router.chain(),
                 };
-                let sent = send(inner, endpoint, question, message.clone(), timeout, repeat);
-                let Judged { settled, shown } = sent.await;
-                kept.extend(shown.map(|shown| (attempt, endpoint, shown)));
-                machine.on_settled(attempt, &settled);
-                if let Settled::Failed { verdict, .. } = &settled {
-                    let label = &inner.node(endpoint).label;
-                    tracing::debug!(endpoint = %label, class = ?verdict.class, "attempt failed");
-                    now = read_clock();
+                let most = match &self.fold {
+                    Some(_) => node.most(state.router.batch_limit(endpoint, now)),
+                    None => 1,
+                };
+                if !self.beside {
+                    // Nothing but checks can follow before its end, so one turn of the lock is enough.
+                    while let Action::Warm { endpoint, timeout } =
+                        self.machine.poll(&mut state.router, now)
+                    {
+                        self.warm.push((Arc::clone(state.node(endpoint)), timeout));
+                    }
                 }
+                Next::Send(node, attempt, timeout, known, most)
             }
-            // Only with nothing under way, which this machine does not ask for before it is over.
-            Action::WaitUntil(at) => {
-                tokio::time::sleep_until(at.into()).await;
-                now = read_clock();
+            Action::LookUp {
+                endpoint,
+                attempt,
+                timeout,
+            } => self.look(
+                &state,
+                endpoint,
+                attempt,
+                timeout,
+                "eth_getTransactionByHash",
+            ),
+            Action::Receipt {
+                endpoint,
+                attempt,
+                timeout,
+            } => self.look(
+                &state,
+                endpoint,
+                attempt,
+                timeout,
+                "eth_getTransactionReceipt",
+            ),
+            Action::WaitUntil(at) => Next::Wait(at),
+            Action::Finish(outcome) => Next::Finish(outcome),
+        };
+        self.inner.tell(state);
+        next
+    }
+
+    /// The endpoints were replaced under way.
+    #[cold]
+    fn follow(&mut self, state: &State) {
+        let reports = self.machine.take_reports();
+        let told = reports.iter().map(|report| self.attempt(report));
+        let told: Vec<_> = told.collect();
+        self.earlier.extend(told);
+        let before = std::mem::replace(&mut self.nodes, Arc::clone(&state.nodes));
+        self.machine.follow(
+            |endpoint| place(&state.nodes, before.get(endpoint.index())?),
+            state.router.allowed(self.method),
+        );
+    }
+
+    /// Waits for the first of the attempts that run, at most until then.
+    async fn wait(&mut self, at: Instant) -> Option<(AttemptId, Judged)> {
+        // Attempts end by themselves before the deadline.
+        if at >= self.deadline && !self.several.is_empty() {
+            return Some(First(&mut self.several).await);
+        }
+        let timer = tokio::time::sleep_until(at.into());
+        tokio::select! {
+            biased;
+            ended = First(&mut self.several), if !self.several.is_empty() => Some(ended),
+            () = timer => None,
+        }
+    }
+
+    fn finish(mut self, outcome: Outcome) -> Result<Answer, Error> {
+        self.over = true;
+        self.remember();
+        // The only attempt of a read that goes to one at a time has ended before the call does.
+        if self.beside || self.submission.is_some() {
+            self.let_go();
+        }
+        let shown = match outcome {
+            Outcome::Answered(attempt)
+            | Outcome::Found(attempt)
+            | Outcome::Failed(Some(attempt)) => self.shown(attempt),
+            Outcome::Sent | Outcome::Late => self.of_submission(outcome),
+            Outcome::Failed(None)
+            | Outcome::Ambiguous(_)
+            | Outcome::ChainMismatch
+            | Outcome::NoEndpoint
+            | Outcome::BudgetExhausted { .. }
+            | Outcome::DeadlineExceeded => None,
+        };
+        if let Some((node, shown)) = shown {
+            let endpoint = Arc::clone(&node.label);
+            return Ok(Answer {
+                body: shown.body,
+                span: shown.span,
+                is_error: shown.is_error,
+                endpoint,
+                attempts: self.machine.attempts(),
+                transaction: self.machine.transaction(),
+            });
+        }
+        Err(match outcome {
+            Outcome::Ambiguous(attempt) => self.ambiguous(attempt),
+            Outcome::Answered(_)
+            | Outcome::Failed(_)
+            | Outcome::Sent
+            | Outcome::Found(_)
+            | Outcome::Late => Error::AllEndpointsFailed {
+                attempts: self.attempts(),
+            },
+            Outcome::DeadlineExceeded => Error::DeadlineExceeded {
+                attempts: self.attempts(),
+            },
+            Outcome::ChainMismatch => self.inner.chain_mismatch(),
+            Outcome::NoEndpoint => Error::NoEndpoint,
+            Outcome::BudgetExhausted { wait } => Error::BudgetExhausted {
+                endpoints: self.inner.spent(),
+                wait,
+            },
+        })
+    }
+
+    /// What an attempt brought that can be shown, and who.
+    fn shown(&mut self, attempt: AttemptId) -> Option<(Arc<Node>, Shown)> {
+        let place = self.kept.iter().position(|(kept, _)| *kept == attempt)?;
+        let (_, shown) = self.kept.swap_remove(place);
+        Some((Arc::clone(self.node(attempt)?), shown))
+    }
+
+    /// Racers that lost run on to their end, hedges are cancelled.
+    fn let_go(&mut self) {
+        for (ticket, leftover) in self.machine.leftovers() {
+            let is_its = |(attempt, _): &(AttemptId, Boxed)| *attempt == ticket.attempt();
+            let place = self.several.iter().position(is_its);
+            let running = place.map(|place| self.several.remove(place));
+            // Cancelled where nobody settles it, the end of the runtime included.
+            let loser = Loser {
+                pool: Arc::downgrade(self.inner),
+                ticket: Some(ticket),
+            };
+            if let (Leftover::Finish, Some((_, running))) = (leftover, running) {
+                tokio::spawn(async move { loser.settle(&running.await.settled) });
             }
-            Action::Finish(outcome) => return finish(inner, &machine, outcome, kept),
+        }
+    }
+
+    /// Whom an attempt asked.
+    fn node(&self, attempt: AttemptId) -> Option<&Arc<Node>> {
+        let mut sent = self.sent.iter();
+        sent.find(|(sent, _)| *sent == attempt)
+            .map(|(_, node)| node)
+    }
+
+    fn attempts(&mut self) -> Vec<Attempt> {
+        let mut attempts = std::mem::take(&mut self.earlier);
+        attempts.extend(
+            self.machine
+                .reports()
+                .iter()
+                .map(|report| self.attempt(report)),
+        );
+        attempts
+    }
+
+    fn attempt(&self, report: &Report) -> Attempt {
+        let asked = report.attempt.and_then(|attempt| self.node(attempt));
+        let node = asked.or_else(|| self.nodes.get(report.endpoint.index()));
+        Attempt {
+            endpoint: node.map(|node| node.label.to_string()).unwrap_or_default(),
+            class: report.class,
+            detail: report.subclass,
         }
     }
 }
 
-async fn send(
-    inner: &Inner,
-    endpoint: EndpointId,
-    question: Question<'_>,
-    message: Bytes,
-    timeout: Duration,
-    repeat: Repeat,
-) -> Judged {
-    let node = inner.node(endpoint);
-    match node.wired.send(message, timeout, repeat).await {
-        Ok(raw) => judge(raw, question, node, &inner.meanings),
-        Err(error) => judge_failure(error),
-    }
-}
-
-fn finish(
-    inner: &Inner,
-    machine: &Machine,
-    outcome: Outcome,
-    kept: SmallVec<[(AttemptId, EndpointId, Shown); 1]>,
-) -> Result<Answer, Error> {
-    let shown = match outcome {
-        Outcome::Answered(attempt) | Outcome::Failed(Some(attempt)) => {
-            kept.into_iter().find(|(kept, ..)| *kept == attempt)
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        if !self.over {
+            let now = self.inner.now();
+            self.remember();
+            let mut state = self.inner.lock();
+            self.machine.abandon(&mut state.router, now);
+            self.inner.tell(state);
         }
-        Outcome::Failed(None)
-        | Outcome::ChainMismatch
-        | Outcome::NoEndpoint
-        | Outcome::DeadlineExceeded => None,
-    };
-    if let Some((
-        _,
-        endpoint,
-        Shown {
-            body,
-            span,
-            is_error,
-        },
-    )) = shown
-    {
-        let endpoint = Arc::clone(&inner.node(endpoint).label);
-        return Ok(Answer {
-            body,
-            span,
-            is_error,
-            endpoint,
-            attempts: machine.attempts(),
-        });
     }
-    Err(match outcome {
-        Outcome::Answered(_) | Outcome::Failed(_) => Error::AllEndpointsFailed {
-            attempts: attempts(inner, machine),
-        },
-        Outcome::DeadlineExceeded => Error::DeadlineExceeded {
-            attempts: attempts(inner, machine),
-        },
-        Outcome::ChainMismatch => inner.chain_mismatch(),
-        Outcome::NoEndpoint => Error::NoEndpoint,
-    })
 }
 
-fn attempts(inner: &Inner, machine: &Machine) -> Vec<Attempt> {
-    let entry = |report: &highwater_core::call::Report| Attempt {
-        endpoint: inner.node(report.endpoint).label.to_string(),
-        class: report.class,
-        detail: report.subclass,
-    };
-    machine.reports().iter().map(entry).collect()
+/// A request whose call is over. Dropped before its end, it is cancelled.
+struct Loser {
+    pool: Weak<Inner>,
+    ticket: Option<Ticket>,
 }
 
-/// The pool's one look at the clocks. Tokio's, so that paused time works.
-fn read_clock() -> Now {
-    let mono: Instant = tokio::time::Instant::now().into_std();
-    Now {
-        mono,
-        wall: SystemTime::now(),
+impl Loser {
+    fn settle(mut self, settled: &Settled) {
+        if let (Some(ticket), Some(inner)) = (self.ticket.take(), self.pool.upgrade()) {
+            let now = inner.now();
+            let mut state = inner.lock();
+            state.router.settle(&ticket, settled, now);
+            inner.tell(state);
+        }
+    }
+}
+
+impl Drop for Loser {
+    fn drop(&mut self) {
+        if let (Some(ticket), Some(inner)) = (self.ticket.take(), self.pool.upgrade()) {
+            let now = inner.now();
+            let mut state = inner.lock();
+            state.router.cancel(&ticket, now);
+            inner.tell(state);
+        }
+    }
+}
+
+/// Whether a call may have two attempts at once.
+fn may_run_beside(router: &Router, plan: &Plan) -> bool {
+    let (settings, row) = (router.settings(), plan.method);
+    let races = settings.race >= 2 && row.race == Racing::Yes;
+    let hedges = settings.hedge.is_some() && row.hedge == Racing::Yes;
+    let reads = (races || hedges) && plan.is_repeatable();
+    let spreads = plan.write.as_ref().is_some_and(|write| write.width() > 1);
+    (reads || spreads) && router.len() > 1
+}
+
+/// The parameters as the method table reads them.
+fn text(params: Params<'_>) -> &str {
+    match params {
+        Params::Absent | Params::Null => "",
+        Params::Array(raw) | Params::Object(raw) | Params::Scalar(raw) => raw,
     }
 }

@@ -1,6 +1,7 @@
 //! One endpoint as the caller describes it.
 
 use crate::{SecretUrl, upstream::Upstream};
+use highwater_core::router::Profile;
 use std::{fmt, sync::Arc};
 
 /// One endpoint of a pool.
@@ -8,6 +9,7 @@ use std::{fmt, sync::Arc};
 pub struct Endpoint {
     pub(crate) label: Option<String>,
     pub(crate) transport: Transport,
+    pub(crate) profile: Profile,
 }
 
 #[derive(Clone)]
@@ -20,10 +22,11 @@ impl Endpoint {
     /// An endpoint at an `http(s)` URL. Its label is the host name unless [`Endpoint::label`] says
     /// otherwise.
     #[must_use]
-    pub const fn url(url: SecretUrl) -> Self {
+    pub fn url(url: SecretUrl) -> Self {
         Self {
             label: None,
             transport: Transport::Url(url),
+            profile: Profile::default(),
         }
     }
 
@@ -33,7 +36,16 @@ impl Endpoint {
         Self {
             label: Some(label.into()),
             transport: Transport::Custom(upstream),
+            profile: Profile::default(),
         }
+    }
+
+    /// Sets everything that routing is told of the endpoint: weight, tier, group, account, method
+    /// lists, what it keeps.
+    #[must_use]
+    pub fn profile(mut self, profile: Profile) -> Self {
+        self.profile = profile;
+        self
     }
 
     /// Sets the label, unique in its pool; the only name under which the endpoint is shown.

@@ -1,6 +1,7 @@
 //! Why a call has no answer.
 
-use highwater_core::{ChainId, classify::Class};
+use highwater_core::{ChainId, TxHash, classify::Class};
+use std::time::Duration;
 
 /// One entry of the aggregate error.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,9 +38,30 @@ pub enum Error {
         /// Label and chain id of each.
         found: Vec<(String, ChainId)>,
     },
+    /// Nothing may be sent within the budgets for longer than a call waits.
+    #[error("budget exhausted: no endpoint may be asked for {} ms", wait.as_millis())]
+    BudgetExhausted {
+        /// Labels of the endpoints without a token.
+        endpoints: Vec<String>,
+        /// The wait that would have been needed.
+        wait: Duration,
+    },
     /// No endpoint may serve this method.
     #[error("no endpoint for this method")]
     NoEndpoint,
+    /// A transaction may have been accepted, and nobody says so. It is neither sent nor failed
+    /// for the caller: whoever signs again with the same nonce may replace it, whoever signs with the
+    /// next one may pay twice. The hash is the thing to look for.
+    #[error("the transaction {hash} may have been accepted: no endpoint's answer tells")]
+    Ambiguous {
+        /// The hash of the transaction.
+        hash: TxHash,
+        /// The most useful error that an endpoint gave, a JSON-RPC error object; of itself it proves
+        /// nothing.
+        error: Option<String>,
+        /// Who was asked, and what came of it.
+        attempts: Vec<Attempt>,
+    },
     /// The pool was closed.
     #[error("the pool is closed")]
     Closed,

@@ -1,24 +1,24 @@
-//! What came back from one attempt, judged: the one place between bytes and decisions.
+//! What came back from one attempt, judged and made ready to be shown.
 //!
-//! A well-formed result ends the call, whatever the HTTP status (G-2), unless it hides a failure of
-//! the node. Everything else is put to the classifier. An error that every endpoint would
-//! repeat is the chain's answer and ends the call too; others send it on to the next endpoint, and
-//! the error is kept in case nothing better comes. The HTTP status is never shown.
-//!
-//! An error that is shown is made legal where it was not (hardening E8), and credentials of the
-//! endpoint's URL that it repeats are masked (R-2, hardening C4). Results are never touched.
+//! What an answer means is [`highwater_core::judge`]'s; here the bytes are cut out. An error that is
+//! shown is made legal where it was not (hardening E8), and credentials of the endpoint's URL that it
+//! repeats are masked (R-2, hardening C4). Results are never touched. The HTTP status is never shown.
 
 use crate::{
-    pool::Node,
+    ask::Ask,
+    node::Node,
     secret::Scrubber,
     upstream::{RawReply, SendError, SendErrorKind},
 };
 use bytes::Bytes;
 use highwater_core::{
-    call::{Delivery, Settled},
-    classify::{self, Class, Classifier, Evidence, Verdict},
-    jsonrpc::{self, Id, Params, Reply, ReplyError},
+    breaker::{Meaning, Said},
+    call::Settled,
+    classify::{Class, Classifier, Verdict},
+    jsonrpc::{self, Id, Reply, ReplyError},
+    judge::{self, Question, Wire, of_class},
 };
+use http::HeaderMap;
 use parking_lot::Mutex;
 use std::{collections::HashSet, ops::Range, sync::Arc, time::SystemTime};
 
@@ -42,11 +42,8 @@ impl Meanings {
         }
     }
 
-    fn classify(&self, evidence: &Evidence<'_>) -> Option<Verdict> {
-        match &self.rules {
-            Some(rules) => rules.classify(evidence),
-            None => classify::classify(evidence),
-        }
+    pub(crate) fn rules(&self) -> Option<&Classifier> {
+        self.rules.as_deref()
     }
 
     /// Tells of a text that no rule knows, once: its fingerprint, so that an operator can add a rule,
@@ -62,14 +59,6 @@ impl Meanings {
         drop(told);
         tracing::warn!(endpoint = %label, fingerprint = %format_args!("{fingerprint:016x}"), "an error that no rule knows");
     }
-}
-
-/// What was asked.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Question<'a> {
-    pub(crate) id: u64,
-    pub(crate) method: &'a str,
-    pub(crate) params: Params<'a>,
 }
 
 /// How an attempt ended, and what of it can be shown.
@@ -89,56 +78,46 @@ pub(crate) struct Shown {
 }
 
 /// Judges the answer to a question.
-pub(crate) fn judge(
-    raw: RawReply,
-    question: Question<'_>,
+pub(crate) fn judge(raw: RawReply, ask: &Ask, node: &Node, meanings: &Meanings) -> Judged {
+    judge_part(raw.status, &raw.headers, raw.body, ask, node, meanings)
+}
+
+/// Judges the answer to a question that came with others in one body: `body` is its own part.
+pub(crate) fn judge_part(
+    status: u16,
+    headers: &HeaderMap,
+    body: Bytes,
+    ask: &Ask,
     node: &Node,
     meanings: &Meanings,
 ) -> Judged {
-    let scrubber = &node.scrubber;
-    match jsonrpc::parse_reply(&raw.body, question.id) {
-        Ok(Reply::Result(result)) => {
-            let hidden = if classify::may_hide(question.method) {
-                classify::classify_result(question.method, result)
-            } else {
-                None
-            };
-            let span = span(&raw.body, result);
-            match hidden {
-                None => {
-                    let shown = Shown {
-                        body: raw.body,
-                        span,
-                        is_error: false,
-                    };
-                    Judged {
-                        settled: Settled::Answer,
-                        shown: Some(shown),
-                    }
-                }
-                Some(verdict) => {
-                    let shown = Shown {
-                        body: raw.body,
-                        span,
-                        is_error: false,
-                    };
-                    settle(verdict, Delivery::Answered, Some(shown))
-                }
-            }
-        }
-        Ok(Reply::Error(error)) => {
-            let verdict = verdict(&raw, question, node, meanings);
-            let delivery = delivery(raw.status, Some(verdict.class));
-            let shown = show(&raw.body, &error, scrubber);
-            settle(verdict, delivery, Some(shown))
-        }
-        Err(_) => {
-            let mut verdict = verdict(&raw, question, node, meanings);
-            // What is no JSON-RPC answer cannot end the call, whatever its words say.
-            verdict.retry_other_endpoint = true;
-            settle(verdict, delivery(raw.status, None), None)
-        }
+    let headers = |name: &str| headers.get(name)?.to_str().ok();
+    let wire = Wire {
+        status,
+        headers: &headers,
+        body: &body,
+        wall: SystemTime::now(),
+    };
+    let question = Question {
+        rules: meanings.rules(),
+        ..ask.question()
+    };
+    let judge::Judged { settled, shown } = judge::judge(&wire, &question);
+    if let Settled::Terminal { verdict, .. } | Settled::Failed { verdict, .. } = &settled {
+        meanings.tell_unknown(&node.label, verdict);
     }
+    let shown = shown.map(|shown| match shown {
+        judge::Shown::Result(result) => (span(&body, result), None),
+        judge::Shown::Error(error) => (0..0, Some(show(&body, &error, &node.scrubber))),
+    });
+    let shown = shown.map(|(span, error)| {
+        error.unwrap_or(Shown {
+            body,
+            span,
+            is_error: false,
+        })
+    });
+    Judged { settled, shown }
 }
 
 /// Judges a failure below JSON-RPC.
@@ -152,71 +131,21 @@ pub(crate) fn judge_failure(error: SendError) -> Judged {
         SendErrorKind::TooLarge => Class::PayloadTooLarge,
         SendErrorKind::Protocol => Class::MalformedEnvelope,
     };
-    settle(
-        of_class(class, Some(error.kind.word())),
-        error.delivery,
-        None,
-    )
-}
-
-/// A verdict with the usual consequences of its class.
-pub(crate) const fn of_class(class: Class, subclass: Option<&'static str>) -> Verdict {
-    let (retry_other_endpoint, counts_against_endpoint) = class.usual_flags();
-    Verdict {
-        class,
-        subclass,
-        retry_other_endpoint,
-        counts_against_endpoint,
-        retry_after: None,
-        suggested_range: None,
-        fingerprint: None,
-    }
-}
-
-fn settle(verdict: Verdict, delivery: Delivery, shown: Option<Shown>) -> Judged {
-    let settled = if shown.is_some() && !verdict.retry_other_endpoint {
-        Settled::Answer
-    } else {
-        Settled::Failed {
+    let verdict = of_class(class, Some(error.kind.word()));
+    Judged {
+        settled: Settled::Failed {
+            meaning: meaning(&verdict),
             verdict,
-            delivery,
-            showable: shown.is_some(),
-        }
-    };
-    Judged { settled, shown }
-}
-
-#[cold]
-fn verdict(raw: &RawReply, question: Question<'_>, node: &Node, meanings: &Meanings) -> Verdict {
-    let headers = |name: &str| raw.headers.get(name)?.to_str().ok();
-    let evidence = Evidence {
-        params: match question.params {
-            Params::Absent | Params::Null => "",
-            Params::Array(raw) | Params::Object(raw) | Params::Scalar(raw) => raw,
+            delivery: error.delivery,
+            showable: false,
         },
-        request_id: question.id,
-        headers: &headers,
-        wall: SystemTime::now(),
-        ..Evidence::new(question.method, raw.status, &raw.body)
-    };
-    // The classifier tolerates no more than the reply parser does; were it to, the parser's word
-    // counts.
-    let verdict = meanings
-        .classify(&evidence)
-        .unwrap_or_else(|| of_class(Class::MalformedEnvelope, None));
-    meanings.tell_unknown(&node.label, &verdict);
-    verdict
+        shown: None,
+    }
 }
 
-/// Statuses with which something in front of the node turned the request away, and the node's word
-/// that it has no such method, prove that the request had no effect (R-36, semantics §5.1).
-const fn delivery(status: u16, worded: Option<Class>) -> Delivery {
-    match (status, worded) {
-        (401 | 403 | 429, _) | (_, Some(Class::MethodUnsupported | Class::MethodBlocked)) => {
-            Delivery::NotSent
-        }
-        _ => Delivery::Answered,
-    }
+/// What a failure that no HTTP answer told means for its endpoint.
+pub(crate) fn meaning(verdict: &Verdict) -> Meaning {
+    Meaning::of(verdict, 200, Said::Words)
 }
 
 /// The part of `body` that `part` is.

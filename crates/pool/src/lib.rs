@@ -2,16 +2,59 @@
 //!
 //! [`Pool`] takes a call, asks [`highwater_core`] which endpoint serves it, carries that out, and
 //! hands back an [`Answer`] whose bytes are the endpoint's own.
+//!
+//! ```no_run
+//! use highwater::{CallOptions, Endpoint, Payload, Pool, Request, SecretUrl};
+//! use highwater::core::{ChainId, jsonrpc::Params, method};
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let one = SecretUrl::parse("https://ethereum-rpc.publicnode.com")?;
+//! let two = SecretUrl::parse("https://eth.drpc.org")?;
+//! let pool = Pool::builder()
+//!     .chain(ChainId(1))
+//!     .endpoint(Endpoint::url(one))
+//!     .endpoint(Endpoint::url(two))
+//!     .on_event(|event| println!("{event:?}"))
+//!     .build()?;
+//! let request = Request {
+//!     method: "eth_blockNumber",
+//!     descriptor: method::lookup("eth_blockNumber"),
+//!     params: Params::Array("[]"),
+//! };
+//! let answer = pool.request(request, CallOptions::default()).await?;
+//! match answer.payload() {
+//!     Payload::Result(result) => println!("{} says {result}", answer.endpoint()),
+//!     Payload::Error(error) => println!("{} refuses: {error}", answer.endpoint()),
+//! }
+//! # Ok(())
+//! # }
+//! ```
 
 mod answer;
+mod aside;
+mod ask;
+mod attempt;
 mod builder;
 mod check;
 mod driver;
 mod endpoint;
 mod error;
+mod event;
+mod explain;
+mod fold;
+mod inner;
 mod judge;
+mod listen;
+mod node;
+mod nonce;
 mod pool;
+mod probe;
+mod replace;
 mod secret;
+mod sender;
+mod sends;
+mod snapshot;
+mod totals;
 pub mod upstream;
 pub mod worker;
 
@@ -19,6 +62,13 @@ pub use answer::{Answer, Payload};
 pub use builder::{Builder, ConfigError};
 pub use endpoint::Endpoint;
 pub use error::{Attempt, Error};
+pub use event::{EndpointName, Event, RequestEnd};
+pub use explain::{Considered, Decision, Explanation};
+pub use fold::ClientBatch;
 pub use highwater_core as core;
-pub use pool::{CallOptions, EndpointSnapshot, Pool, Request, Snapshot};
+pub use highwater_core::{TxHash, call::write::Policy as SendPolicy};
+pub use pool::{CallOptions, Pool, Request};
 pub use secret::{Scrubber, SecretUrl};
+pub use sends::Sends;
+pub use snapshot::{Counters, EndpointSnapshot, MethodCounters, Snapshot};
+pub use totals::{Totals, TotalsError};

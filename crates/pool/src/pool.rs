@@ -1,61 +1,29 @@
 //! The pool.
 
 use crate::{
-    Answer, Builder, Error,
-    check::{Checking, check},
+    Answer, Builder, ClientBatch, ConfigError, Decision, Endpoint, Error, Explanation, Sends,
+    Snapshot, Totals,
+    check::check,
     driver::drive,
-    judge::Meanings,
-    secret::Scrubber,
-    upstream::{HttpUpstream, RawReply, Repeat, SendError, SendErrorKind, Upstream},
+    inner::Inner,
+    nonce,
+    probe::{Driver, probe},
 };
-use bytes::Bytes;
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use highwater_core::{
-    ChainId, EndpointId,
-    call::Delivery,
-    jsonrpc::Params,
-    method::Descriptor,
-    router::{Identity, Router},
+    ChainId, jsonrpc::Params, method::Descriptor, router::Identity, select::Strategy,
+    settings::Settings,
 };
-use parking_lot::Mutex;
-use std::{
-    fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::{fmt, future::Future, sync::Arc, time::Duration};
 
 /// Many endpoints of one chain as one. Cheap to clone.
+///
+/// It works on tokio, on whatever runtime it is called: calls, and what they leave running, are
+/// tasks and timers of that runtime. When the last clone is dropped the pool closes, as by
+/// [`Pool::close`].
 #[derive(Clone)]
 pub struct Pool {
     inner: Arc<Inner>,
-}
-
-pub(crate) struct Inner {
-    pub(crate) nodes: Box<[Arc<Node>]>,
-    /// Held for nanoseconds, never across an await.
-    pub(crate) router: Mutex<Router>,
-    pub(crate) ids: AtomicU64,
-    pub(crate) timeout: Duration,
-    pub(crate) deadline: Duration,
-    pub(crate) meanings: Arc<Meanings>,
-}
-
-/// One endpoint at work.
-pub(crate) struct Node {
-    pub(crate) label: Arc<str>,
-    pub(crate) host: String,
-    pub(crate) wired: Wired,
-    pub(crate) scrubber: Scrubber,
-    pub(crate) checking: Checking,
-}
-
-pub(crate) enum Wired {
-    /// Ours, called without a box.
-    Http(HttpUpstream),
-    Custom(Arc<dyn Upstream>),
 }
 
 /// One call.
@@ -70,32 +38,25 @@ pub struct Request<'a> {
 }
 
 /// Limits of one call; what is left out is the pool's own setting.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct CallOptions {
     /// Longest time for the whole call.
     pub deadline: Option<Duration>,
     /// Longest time for one attempt.
     pub timeout: Option<Duration>,
-}
-
-/// What is known of a pool at one moment.
-#[derive(Clone, Debug)]
-pub struct Snapshot {
-    /// The chain, once known.
-    pub chain: Option<ChainId>,
-    /// The endpoints in order.
-    pub endpoints: Vec<EndpointSnapshot>,
-}
-
-/// What is known of one endpoint. Names it by label and host only.
-#[derive(Clone, Debug)]
-pub struct EndpointSnapshot {
-    /// The label.
-    pub label: String,
-    /// The bare host name; empty for a transport of the caller's own.
-    pub host: String,
-    /// What is known of its chain.
-    pub identity: Identity,
+    /// Who serves the call.
+    pub strategy: Option<Arc<Strategy>>,
+    /// Sent once: never raced or hedged, and repeated only when it is proven that nothing was sent
+    ///
+    pub solitary: bool,
+    /// How a raw transaction is sent.
+    pub sends: Option<Sends>,
+    /// Who calls, by a number of the owner's own: within a minute nobody is told a pending nonce of an
+    /// account below one that was told before to the same caller.
+    pub caller: u64,
+    /// The client's batch that the call came in: it shares its request with others of the batch that
+    /// choose the same endpoint. Where a window is set, that decides instead.
+    pub batch: Option<ClientBatch>,
 }
 
 impl Pool {
@@ -113,17 +74,34 @@ impl Pool {
 
     /// Makes one call. An endpoint's own error is an [`Answer`] too.
     ///
-    /// Cancellation: dropping the future abandons the call. The connection that carried it is
-    /// closed; nothing runs on. A request that was written may still take effect at the endpoint.
+    /// A call that may race or hedge runs its attempts beside each other; racers that lost run on to
+    /// their deadline in tasks of the caller's runtime, so that each race measures the runner-up
+    /// . The first call starts the head probes as such a task, unless [`Pool::run_probes`] was
+    /// called.
+    ///
+    /// Cancellation: dropping the future abandons the call. What it was sending is given up, its
+    /// connections are closed, and it teaches nothing. A request that was written may still take
+    /// effect at the endpoint; a transaction that is sent again within ten minutes and is known by then
+    /// counts as sent.
+    ///
+    /// A raw transaction is sent as [`Sends`] says. Its end is one of four: the hash; an endpoint's own
+    /// refusal, as it came; [`Error::Ambiguous`]; another [`Error`], where nobody got it.
     ///
     /// # Errors
     /// No endpoint answered; see [`Error`].
+    ///
+    /// # Panics
+    /// Outside a tokio runtime with time and I/O.
     pub async fn request(
         &self,
         request: Request<'_>,
         options: CallOptions,
     ) -> Result<Answer, Error> {
-        drive(&self.inner, request, options).await
+        if nonce::is_about_accounts(request.descriptor) {
+            // Boxed: every other call's future would be larger by it.
+            return Box::pin(nonce::request(&self.inner, request, options)).await;
+        }
+        drive(&self.inner, request, options, None).await
     }
 
     /// Checks the chain id of every endpoint that is not checked yet, all at once, each within
@@ -131,117 +109,145 @@ impl Pool {
     ///
     /// Cancellation: dropping the future abandons the checks that no call shares.
     pub async fn check_all(&self, timeout: Duration) -> Snapshot {
-        let unchecked: Vec<EndpointId> = {
-            let router = self.inner.router.lock();
-            let is_open = |id: &EndpointId| router.identity(*id) == Identity::Unchecked;
-            router.ids().filter(is_open).collect()
+        if self.inner.is_closed() {
+            return self.snapshot();
+        }
+        let unchecked: Vec<_> = {
+            let state = self.inner.lock();
+            let ids = state.router.ids();
+            let is_open = |id: &_| state.router.identity(*id) == Identity::Unchecked;
+            ids.filter(is_open)
+                .map(|id| Arc::clone(state.node(id)))
+                .collect()
         };
-        let mut checks: FuturesUnordered<_> = unchecked
-            .into_iter()
-            .map(|endpoint| check(&self.inner, endpoint, timeout))
-            .collect();
+        let pool = Arc::downgrade(&self.inner);
+        let checks = unchecked.iter().map(|node| check(&pool, node, timeout));
+        let mut checks: FuturesUnordered<_> = checks.collect();
         while checks.next().await.is_some() {}
         drop(checks);
         self.snapshot()
     }
 
+    /// Asks every endpoint that is fit for it for its head now, whatever the timer and the owner say
+    /// each within the timeout of an attempt, and returns what is known then. It is no
+    /// activity: it does not start the timer.
+    ///
+    /// Cancellation: dropping the future abandons the probes.
+    pub async fn probe(&self) -> Snapshot {
+        if self.inner.is_closed() {
+            return self.snapshot();
+        }
+        let targets: Vec<_> = {
+            let now = self.inner.now();
+            let mut state = self.inner.lock();
+            let targets = state.router.probe_targets(now);
+            let node = |id| Arc::clone(state.node(id));
+            targets.into_iter().map(node).collect()
+        };
+        let pool = Arc::downgrade(&self.inner);
+        let probes = targets
+            .iter()
+            .map(|node| probe(&pool, node, self.inner.timeout));
+        let mut probes: FuturesUnordered<_> = probes.collect();
+        while probes.next().await.is_some() {}
+        drop(probes);
+        self.snapshot()
+    }
+
+    /// Drives the head probes: for an owner that wants them on a runtime of its own. As long
+    /// as the future lives, no call starts a task for them. It holds the pool weakly, probes while
+    /// calls come, and ends when the pool is closed or dropped. The last one that was made drives.
+    ///
+    /// Cancellation: dropping the future abandons the probes under way; the next call then starts a
+    /// task for them.
+    pub fn run_probes(&self) -> impl Future<Output = ()> + Send + 'static {
+        let driver = Driver::new(&self.inner, true);
+        async move {
+            if let Some(driver) = driver {
+                driver.run().await;
+            }
+        }
+    }
+
+    /// The owner became active: heads are probed at once, unless a probe ran within the last
+    /// interval or no call came yet. Without this, the next tick notices.
+    pub fn became_active(&self) {
+        let now = self.inner.now();
+        if self.inner.lock().router.on_active(now) {
+            self.inner.probing.wake();
+        }
+    }
+
+    /// Replaces the endpoints, and the options of the routing engine where some are given (L-10).
+    ///
+    /// An endpoint whose URL, credentials included, or whose very transport is the same stays what
+    /// it is, whatever its label, tier or weight is now: what was learned of it, its connections, its
+    /// quarantine. One with another URL begins with nothing. A named account goes on where its owner
+    /// hands the same one over, an endpoint's own where its budget is equal. Calls under way go on;
+    /// they finish at an endpoint that has left, and turn to the new ones for their next attempt.
+    ///
+    /// # Errors
+    /// The first option out of range, by name; then nothing has changed.
+    pub fn replace_endpoints(
+        &self,
+        endpoints: Vec<Endpoint>,
+        settings: Option<Settings>,
+    ) -> Result<(), ConfigError> {
+        self.inner.replace_endpoints(endpoints, settings)
+    }
+
+    /// Ends the pool for all its clones: later calls fail with [`Error::Closed`] and send nothing,
+    /// probes stop, and listeners are let go once they were told what had happened. Calls under way
+    /// finish (L-1).
+    pub fn close(&self) {
+        self.inner.close();
+    }
+
     /// What is known now; no I/O.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
-        let router = self.inner.router.lock();
-        let endpoints = router
-            .ids()
-            .zip(&self.inner.nodes)
-            .map(|(id, node)| EndpointSnapshot {
-                label: node.label.to_string(),
-                host: node.host.clone(),
-                identity: router.identity(id),
-            });
-        Snapshot {
-            chain: router.chain(),
-            endpoints: endpoints.collect(),
-        }
+        let now = self.inner.now();
+        self.inner.lock().snapshot(now)
+    }
+
+    /// What a call of this method meets now: who could serve it and how well, who not and why. With
+    /// parameters, as JSON text of an array, also who holds the blocks that it is about.
+    #[must_use]
+    pub fn explain(&self, method: &str, params: Option<&str>) -> Explanation {
+        let now = self.inner.now();
+        let params = params.unwrap_or_default();
+        self.inner.lock().explain(method, params, now)
+    }
+
+    /// The last decisions about a method, oldest first; about all methods without one. At most one a
+    /// second is kept for each method, and eight of them.
+    #[must_use]
+    pub fn decisions(&self, method: Option<&str>) -> Vec<Decision> {
+        let now = self.inner.now();
+        self.inner.lock().decisions(method, now)
+    }
+
+    /// What the budgets have spent in the running day and month, to be kept and given to
+    /// [`Builder::restore_totals`].
+    #[must_use]
+    pub fn totals(&self) -> Totals {
+        let now = self.inner.now();
+        self.inner.lock().totals(now.wall)
     }
 
     /// The chain, once known.
     #[must_use]
     pub fn chain_id(&self) -> Option<ChainId> {
-        self.inner.router.lock().chain()
+        self.inner.lock().router.chain()
     }
 }
 
 impl fmt::Debug for Pool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let labels: Vec<_> = self.inner.nodes.iter().map(|node| &node.label).collect();
+        let nodes = Arc::clone(&self.inner.lock().nodes);
+        let labels: Vec<_> = nodes.iter().map(|node| &node.label).collect();
         f.debug_struct("Pool")
             .field("endpoints", &labels)
             .finish_non_exhaustive()
-    }
-}
-
-impl Inner {
-    pub(crate) fn node(&self, endpoint: EndpointId) -> &Arc<Node> {
-        &self.nodes[endpoint.index()]
-    }
-
-    /// A fresh id for a request of ours. An answer to another request is seen by it.
-    pub(crate) fn next_id(&self) -> u64 {
-        self.ids.fetch_add(1, Ordering::Relaxed)
-    }
-
-    /// Tells the router what an endpoint said its chain is.
-    pub(crate) fn identify(&self, endpoint: EndpointId, found: ChainId) {
-        let (before, after, expected) = {
-            let mut router = self.router.lock();
-            let before = router.identity(endpoint);
-            (before, router.on_chain_id(endpoint, found), router.chain())
-        };
-        if before != after && matches!(after, Identity::Quarantined { .. }) {
-            let expected = expected.map(|chain| chain.0);
-            let label = &self.node(endpoint).label;
-            tracing::warn!(endpoint = %label, found = found.0, expected, "endpoint quarantined");
-        }
-    }
-
-    pub(crate) fn chain_mismatch(&self) -> Error {
-        let router = self.router.lock();
-        let found =
-            router
-                .ids()
-                .zip(&self.nodes)
-                .filter_map(|(id, node)| match router.identity(id) {
-                    Identity::Quarantined { found } => Some((node.label.to_string(), found)),
-                    Identity::Unchecked | Identity::Verified => None,
-                });
-        match router.chain() {
-            Some(expected) => Error::ChainMismatch {
-                expected,
-                found: found.collect(),
-            },
-            // Nobody is quarantined before a chain is known.
-            None => Error::NoEndpoint,
-        }
-    }
-}
-
-impl Wired {
-    pub(crate) async fn send(
-        &self,
-        message: Bytes,
-        timeout: Duration,
-        repeat: Repeat,
-    ) -> Result<RawReply, SendError> {
-        match self {
-            Self::Http(upstream) => upstream.exchange_as(message, timeout, repeat).await,
-            Self::Custom(upstream) => {
-                match tokio::time::timeout(timeout, upstream.send(message, timeout)).await {
-                    Ok(sent) => sent,
-                    Err(_) => Err(SendError {
-                        kind: SendErrorKind::Timeout,
-                        delivery: Delivery::MaybeSent,
-                    }),
-                }
-            }
-        }
     }
 }

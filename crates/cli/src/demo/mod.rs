@@ -3,36 +3,32 @@
 //!
 //! The nodes, their faults and the load stand in a scenario like any other. Nodes and callers speak
 //! HTTP to the gateway's sockets as anybody would, and every figure comes from the two ends: see
-//! [`ledger`].
+//! [`crate::ledger`].
 
-mod ledger;
 mod report;
 
 use crate::{
     arguments::{self, DemoArguments},
     exit::Exit,
-    lab, live, output,
+    lab,
+    ledger::{Ledger, Sums},
+    live, output,
+    stage::{self, Refused, SECOND},
 };
-use highwater_gateway::{
-    Gateway, Running, Settings,
-    config::{Format, Overrides},
-};
+use highwater_gateway::Running;
 use highwater_lab::{
     scenario::{DEMO, Scenario, parse_duration},
-    sockets::{self, Dealt, Fleet, Sample},
+    sockets::{self, Calls, Dealt, Fleet},
 };
-use ledger::{Ledger, Sums};
 use report::Shortfall;
 use std::{fmt::Write as _, net::SocketAddr, time::Duration};
 use tokio::{
     sync::{mpsc, watch},
-    time::{Instant, interval_at, sleep_until},
+    time::{Instant, interval_at},
 };
 
 /// Longest time for one attempt at one node. Short, so that a hang is a matter of the demo.
 const ATTEMPT: &str = "500ms";
-/// Between two lines.
-const SECOND: Duration = Duration::from_secs(1);
 
 /// What is to be played.
 struct Play {
@@ -41,9 +37,6 @@ struct Play {
     admin: SocketAddr,
     lasts: Duration,
 }
-
-/// Why it did not begin, and how the process ends.
-struct Refused(Exit, String);
 
 pub(crate) fn run(arguments: &DemoArguments) -> Exit {
     let played = Play::new(arguments).and_then(|play| {
@@ -109,7 +102,9 @@ impl Play {
         let (fleet, told) = sockets::serve_told(&self.scenario, anywhere)
             .await
             .map_err(|error| Refused(Exit::System, live::cannot_listen(&error)))?;
-        let gateway = self.gateway(&fleet).await?;
+        let timeout = format!("timeout = \"{ATTEMPT}\"\n");
+        let gateway = stage::gateway(&self.scenario, &fleet, (self.listen, self.admin), &timeout);
+        let gateway = gateway.await?;
         self.introduce(&fleet, &gateway);
         let stage = Stage {
             scenario: &self.scenario,
@@ -125,34 +120,6 @@ impl Play {
             output::error(&text);
         }
         Ok(exit)
-    }
-
-    /// The gateway, as its configuration file would make it.
-    async fn gateway(&self, fleet: &Fleet) -> Result<Running, Refused> {
-        let mut text = format!(
-            "[server]\nlisten = \"{}\"\n[admin]\nlisten = \"{}\"\n\
-             [chains.demo]\nid = {}\ntimeout = \"{ATTEMPT}\"\n",
-            self.listen, self.admin, self.scenario.chain.chain_id
-        );
-        for member in fleet.members() {
-            let _ = write!(
-                text,
-                "[[chains.demo.endpoints]]\nlabel = \"{}\"\nurl = \"{}\"\n",
-                member.name(),
-                member.url()
-            );
-        }
-        let settings = Settings::parse(
-            "demo",
-            &text,
-            Format::Toml,
-            &|_: &str| None,
-            &Overrides::default(),
-        )
-        .map_err(|report| Refused(Exit::Internal, report.to_string()))?;
-        Gateway::start(settings)
-            .await
-            .map_err(|error| Refused(Exit::NotServing(error.exit_code()), error.to_string()))
     }
 
     fn introduce(&self, fleet: &Fleet, gateway: &Running) {
@@ -192,11 +159,16 @@ impl Stage<'_> {
         stopped: &mut watch::Receiver<bool>,
     ) -> (Ledger, bool) {
         let stop = watch::Sender::new(false);
-        let mut samples = sockets::load(gateway.addr, &self.scenario.load, &stop.subscribe());
+        let mut samples = sockets::load(
+            gateway.addr,
+            &self.scenario.load,
+            &stop.subscribe(),
+            fleet.chronicle(),
+        );
         let cut_short = self.watch(&fleet, &mut samples, lasts, stopped).await;
         stop.send_replace(true);
         // Calls under way are finished, then the gateway's requests are, then all is told.
-        while let Some(sample) = samples.recv().await {
+        while let Some(sample) = samples.next().await {
             self.ledger.called(sample);
         }
         gateway.shutdown().await;
@@ -212,7 +184,7 @@ impl Stage<'_> {
     async fn watch(
         &mut self,
         fleet: &Fleet,
-        samples: &mut mpsc::UnboundedReceiver<Sample>,
+        samples: &mut Calls,
         lasts: Duration,
         stopped: &mut watch::Receiver<bool>,
     ) -> bool {
@@ -227,37 +199,16 @@ impl Stage<'_> {
                 _ = stopped.wait_for(|stop| *stop) => return true,
                 _ = seconds.tick() => {
                     self.ledger.settle();
-                    let under_way = under_way(self.scenario, fleet.elapsed());
+                    let under_way = stage::under_way(self.scenario, fleet.elapsed());
                     output::print(&report::second(start.elapsed(), &self.ledger, before, &under_way));
                     before = self.ledger.sums();
                 }
-                () = over(end) => return false,
-                Some(sample) = samples.recv() => self.ledger.called(sample),
+                () = stage::over(end) => return false,
+                Some(sample) = samples.next() => self.ledger.called(sample),
                 Some(dealt) = self.told.recv() => self.ledger.dealt(&dealt),
             }
         }
     }
-}
-
-async fn over(end: Option<Instant>) {
-    match end {
-        Some(end) => sleep_until(end).await,
-        None => std::future::pending().await,
-    }
-}
-
-/// Outages of the last second: those faults that come and go.
-fn under_way(scenario: &Scenario, now: Duration) -> String {
-    let middle = now.saturating_sub(SECOND / 2);
-    let mut found = Vec::new();
-    for (profile, _) in &scenario.nodes {
-        for fault in &profile.faults {
-            if fault.until.is_some() && fault.active(middle) {
-                found.push(format!("{}: {}", profile.name, fault.what));
-            }
-        }
-    }
-    found.join(", ")
 }
 
 /// How the process ends, and what is said of it.
@@ -273,8 +224,7 @@ fn verdict(sums: Sums, cut_short: bool) -> (Exit, String) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Exit, Scenario, Sums, under_way, verdict};
-    use std::time::Duration;
+    use super::{Exit, Sums, verdict};
 
     // B-1
     #[test]
@@ -288,18 +238,5 @@ mod tests {
         assert_eq!(verdict(sums(0), false).0.code(), 1);
         assert_eq!(verdict(sums(1), false).0, Exit::Ok);
         assert_eq!(verdict(sums(0), true).0, Exit::Ok);
-    }
-
-    // B-1
-    #[test]
-    fn a_line_names_the_outages_of_its_second() {
-        let text = "name = 't'\nduration = '9s'\n[[nodes]]\nname = 'a'\nfaults = [
-            { kind = 'reset', share = 0.1 },
-            { kind = 'hang', from = '3s', until = '4s', every = '8s' },
-        ]";
-        let scenario = Scenario::parse(text, None).unwrap();
-        let line = |second| under_way(&scenario, Duration::from_secs(second));
-        assert_eq!([line(3), line(4), line(5)], ["", "a: hang", ""]);
-        assert_eq!(line(12), "a: hang");
     }
 }

@@ -1,9 +1,11 @@
 //! What the demo prints.
 
-use super::ledger::{Account, Ledger, Sums};
-use crate::figures::{milliseconds, percent, percentile, ratio};
+use crate::{
+    figures::{milliseconds, percent, percentile, ratio},
+    ledger::{Ledger, Sums, endpoints},
+};
 use highwater_lab::scenario::Scenario;
-use std::{fmt::Write as _, time::Duration};
+use std::time::Duration;
 
 /// Why a demo did not show what it is there to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,18 +80,7 @@ pub(super) fn table(scenario: &Scenario, ledger: &Ledger) -> String {
         milliseconds(percentile(&took, 99)),
         ratio(all.requests(), sums.calls),
     );
-    let _ = writeln!(
-        text,
-        "  {:<10} {:>8} {:>8} {:>8} {:>8} {:>8} {:>5}   what failed",
-        "endpoint", "requests", "served", "failed", "hidden", "left", "own"
-    );
-    for ((profile, _), account) in scenario.nodes.iter().zip(ledger.nodes()) {
-        text.push_str(&row(&profile.name, account));
-    }
-    text.push_str(&row("all", &all));
-    for (reason, count) in ledger.reasons() {
-        let _ = writeln!(text, "  {count} calls failed: {reason}");
-    }
+    text.push_str(&endpoints(scenario, ledger));
     text
 }
 
@@ -104,28 +95,10 @@ pub(super) fn closing(sums: Sums) -> String {
     }
 }
 
-fn row(name: &str, account: &Account) -> String {
-    let kinds = account.kinds.iter();
-    let kinds: Vec<String> = kinds
-        .map(|(kind, count)| format!("{count} {kind}"))
-        .collect();
-    let line = format!(
-        "  {name:<10} {:>8} {:>8} {:>8} {:>8} {:>8} {:>5}   {}",
-        account.requests(),
-        account.served,
-        account.failed(),
-        account.hidden,
-        account.left,
-        account.own,
-        kinds.join(", "),
-    );
-    format!("{}\n", line.trim_end())
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::ledger::{Ledger, Sums};
     use super::{Shortfall, closing, second, table};
+    use crate::ledger::{Ledger, Sums};
     use highwater_lab::scenario::Scenario;
     use highwater_lab::sockets::{Dealt, Fate, Question, Sample};
     use std::time::Duration;
@@ -166,10 +139,11 @@ mod tests {
             }
             let outcome = match number {
                 1 => Err("HTTP 500".to_owned()),
-                _ => Ok(()),
+                _ => Ok(1),
             };
             ledger.called(Sample {
                 number,
+                due: Duration::ZERO,
                 took: Duration::from_micros(1_500 * (number + 1)),
                 outcome,
             });

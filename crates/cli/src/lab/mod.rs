@@ -1,7 +1,9 @@
-//! `highwater lab`: a scenario on real sockets, or in virtual time.
+//! `highwater lab`: a scenario on real sockets, with or without the gateway, or in virtual time.
 
 mod fleet;
+mod pace;
 mod rehearsal;
+mod routed;
 
 use crate::{
     arguments::{self, LabArguments},
@@ -19,11 +21,13 @@ pub(super) enum Refused {
     File(String),
     /// The operating system refused something.
     System(String),
+    /// Something else, and how the process ends.
+    Ends(Exit, String),
 }
 
 pub(crate) fn run(arguments: &LabArguments) -> Exit {
     match play(arguments) {
-        Ok(()) => Exit::Ok,
+        Ok(exit) => exit,
         Err(Refused::Usage(problem)) => {
             output::error(&problem);
             Exit::Usage
@@ -36,19 +40,27 @@ pub(crate) fn run(arguments: &LabArguments) -> Exit {
             output::error(&problem);
             Exit::System
         }
+        Err(Refused::Ends(exit, problem)) => {
+            output::error(&problem);
+            exit
+        }
     }
 }
 
-fn play(arguments: &LabArguments) -> Result<(), Refused> {
+fn play(arguments: &LabArguments) -> Result<Exit, Refused> {
     let seed = arguments::seed(arguments.seed.as_deref()).map_err(Refused::Usage)?;
     if arguments.virtual_time {
         if arguments.listen.is_some() {
             let problem = "--listen goes with real sockets: in virtual time nothing listens";
             return Err(Refused::Usage(problem.to_owned()));
         }
+        if arguments.gateway {
+            let problem = "--gateway goes with real sockets: in virtual time there is no gateway";
+            return Err(Refused::Usage(problem.to_owned()));
+        }
         let scenario = read(&arguments.scenario, seed)?;
         output::print(&rehearsal::run(&scenario, arguments.json));
-        return Ok(());
+        return Ok(Exit::Ok);
     }
     let listen = arguments.listen.as_deref().unwrap_or("127.0.0.1:9545");
     let listen = arguments::address("--listen", listen).map_err(Refused::Usage)?;
@@ -60,7 +72,11 @@ fn play(arguments: &LabArguments) -> Result<(), Refused> {
         )));
     }
     let runtime = live::runtime().map_err(Refused::System)?;
-    runtime.block_on(fleet::run(&scenario, listen, arguments.json))
+    if arguments.gateway {
+        return runtime.block_on(routed::run(&scenario, listen, arguments.json));
+    }
+    runtime.block_on(fleet::run(&scenario, listen, arguments.json))?;
+    Ok(Exit::Ok)
 }
 
 fn read(path: &Path, seed: Option<u64>) -> Result<Scenario, Refused> {

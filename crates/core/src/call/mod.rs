@@ -1,11 +1,20 @@
 //! One call as a state machine.
 //!
-//! The machine decides which endpoint is asked next and when the call is over; a driver carries
-//! that out. After every mutation the driver polls until it gets [`Action::WaitUntil`] or
-//! [`Action::Finish`].
+//! Chain check, race, hedge, failover, rounds and waits share one deadline, one wait budget and one
+//! retry budget. The machine decides which endpoint is asked next and when the call is over; a
+//! driver carries that out. After every mutation the driver polls until it gets
+//! [`Action::WaitUntil`] or [`Action::Finish`]. A call that sends a raw transaction goes by [`write`].
 
+mod action;
+mod best;
 mod machine;
 mod plan;
+mod round;
+mod settled;
+pub mod write;
 
-pub use machine::{Action, Machine, Outcome, Report, usefulness};
-pub use plan::{Delivery, Plan, Settled};
+pub use action::{Action, Leftover, Outcome, Report};
+pub use best::usefulness;
+pub use machine::Machine;
+pub use plan::{Plan, Privacy};
+pub use settled::{Content, Delivery, Settled};

@@ -1,43 +1,107 @@
-//! What a call may do, and what came of one attempt.
+//! What a call may do, fixed when it starts.
 
-use crate::{classify::Verdict, method::Descriptor};
-use std::time::{Duration, Instant};
+use super::write::Write;
+use crate::{
+    EndpointId,
+    breaker::MethodKey,
+    learn::Need,
+    method::{Descriptor, Tier},
+    router::EndpointSet,
+    select::Strategy,
+};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-/// Everything a call is bound by, fixed when it starts.
-#[derive(Clone, Copy, Debug)]
+/// Which endpoints may see a call, by what their owner says of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Privacy {
+    /// All.
+    #[default]
+    Any,
+    /// Only private ones, whatever becomes of it.
+    Private,
+    /// Private ones only where no other may serve it: a transaction that is sent to everybody.
+    Public,
+}
+
+impl Privacy {
+    /// What a method asks for by itself: whatever builders take is for private endpoints alone. A
+    /// paymaster's methods stand in the same part of the table and are nobody's secret.
+    #[must_use]
+    pub fn of(row: &Descriptor) -> Self {
+        if row.tier == Tier::Builder && row.ns != "pm" {
+            Self::Private
+        } else {
+            Self::Any
+        }
+    }
+}
+
+/// Everything a call is bound by.
+#[derive(Clone, Debug)]
 pub struct Plan {
     /// The method's row.
     pub method: &'static Descriptor,
+    /// The method as endpoints tell it apart.
+    pub key: MethodKey,
     /// When the call is over, answered or not.
     pub deadline: Instant,
     /// Longest time for one attempt.
     pub attempt_timeout: Duration,
+    /// Which blocks an endpoint must hold to serve it.
+    pub need: Need,
+    /// The endpoints whose method lists name it; `None`: all. See
+    /// [`Router::allowed`](crate::router::Router::allowed).
+    pub allowed: Option<EndpointSet>,
+    /// The one endpoint that may serve it: an id that only this endpoint knows, a pinned operation.
+    pub only: Option<EndpointId>,
+    /// The endpoints that are asked first while they can be: they have seen a transaction that the
+    /// others may not have (semantics §4.2 W5). Such a call is not hedged.
+    pub prefer: Option<EndpointSet>,
+    /// Which endpoints may see it.
+    pub privacy: Privacy,
+    /// What binds it where it sends a raw transaction.
+    pub write: Option<Box<Write>>,
+    /// A strategy of the caller's own; `None`: the router's.
+    pub strategy: Option<Arc<Strategy>>,
+    /// One endpoint, never hedged or raced, moved on only when proven unsent: a name that the user
+    /// added to R-34's list.
+    pub solitary: bool,
+    /// Whoever carries the call out has room for one attempt at a time: it neither races nor hedges.
+    pub one_at_a_time: bool,
 }
 
-/// How far a failed request got.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Delivery {
-    /// Proven: not a byte of it reached the endpoint.
-    NotSent,
-    /// Some of it may have reached the endpoint.
-    MaybeSent,
-    /// The endpoint answered.
-    Answered,
-}
+impl Plan {
+    /// A call without needs or limits beyond its times.
+    #[must_use]
+    pub fn new(
+        method: &'static Descriptor,
+        name: &str,
+        deadline: Instant,
+        attempt_timeout: Duration,
+    ) -> Self {
+        Self {
+            method,
+            key: MethodKey::new(method, name),
+            deadline,
+            attempt_timeout,
+            need: Need::default(),
+            allowed: None,
+            only: None,
+            prefer: None,
+            privacy: Privacy::of(method),
+            write: None,
+            strategy: None,
+            solitary: false,
+            one_at_a_time: false,
+        }
+    }
 
-/// How an attempt ended.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Settled {
-    /// A result, or an error that is the chain's answer: the call ends with it.
-    Answer,
-    /// A failure.
-    Failed {
-        /// What it means.
-        verdict: Verdict,
-        /// How far the request got.
-        delivery: Delivery,
-        /// Whether the endpoint's answer is a JSON-RPC error, which can be shown to the caller when
-        /// nothing better comes. A page, a broken envelope or a lost connection cannot.
-        showable: bool,
-    },
+    /// Whether a second endpoint may be asked although the first may have acted.
+    #[must_use]
+    pub fn is_repeatable(&self) -> bool {
+        !self.solitary && self.method.is_read()
+    }
 }

@@ -22,6 +22,12 @@ pub fn classify(ev: &Evidence<'_>) -> Option<Verdict> {
     BUILT_IN.classify(ev)
 }
 
+/// The phrases of the built-in table by which an answer is decided; see [`Classifier::phrases`].
+#[must_use]
+pub fn phrases(ev: &Evidence<'_>) -> Vec<&'static str> {
+    BUILT_IN.phrases(ev)
+}
+
 /// Whether a good result of this method can be a failure, so that [`classify_result`] is worth it.
 #[must_use]
 pub fn may_hide(method: &str) -> bool {

@@ -32,7 +32,7 @@ mod scan;
 mod wait;
 
 pub use class::{Class, SuggestedRange, Verdict};
-pub use decide::{Classifier, classify, classify_result, may_hide};
+pub use decide::{Classifier, classify, classify_result, may_hide, phrases};
 pub use evidence::{Evidence, HeaderLookup, no_headers};
 pub use extra::{ExtraRule, RuleError};
 pub use lines::{LineError, line};

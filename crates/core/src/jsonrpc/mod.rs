@@ -5,6 +5,7 @@
 //! errors stay the bytes they were (G-1, G-2): an answer is the caller's id token spliced to the
 //! endpoint's result bytes.
 
+mod batch;
 mod envelope;
 mod reply;
 mod scan;
@@ -15,10 +16,9 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+pub use batch::{BatchReply, split_batch_reply};
 pub use envelope::{Call, Fault, FaultKind, Id, Limits, Message, Params, parse};
-pub use reply::{
-    BadReply, MAX_REPLY_DEPTH, Reply, ReplyError, parse_batch_reply, parse_reply, stray_error,
-};
+pub use reply::{BadReply, MAX_REPLY_DEPTH, Reply, ReplyError, parse_reply, stray_error};
 pub use span::span_of;
 pub use write::{
     ERROR_FRAME, RESULT_FRAME, RpcError, write_batch, write_error, write_raw_error, write_request,

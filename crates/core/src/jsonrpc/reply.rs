@@ -20,12 +20,13 @@
 use super::envelope::is_version_2;
 use super::scan::{Malformed, Members, Scanner};
 use super::string::Quoted;
+use crate::mutant::{self, Mutant};
 use std::borrow::Cow;
 
 /// Deepest nesting of a reply. See the module text.
 pub const MAX_REPLY_DEPTH: usize = 4096;
 
-const NAMES: [&str; 4] = ["jsonrpc", "id", "result", "error"];
+pub(super) const NAMES: [&str; 4] = ["jsonrpc", "id", "result", "error"];
 const ID_BIT: u32 = 1 << 1;
 
 /// A usable reply to one request of ours.
@@ -91,12 +92,6 @@ pub enum BadReply {
     /// A batch was answered with one object that is no error.
     #[error("a single reply to a batch")]
     NotABatch,
-    /// The answer to a batch has no element for this id.
-    #[error("no reply in the batch")]
-    Missing,
-    /// The answer to a batch has several elements for this id.
-    #[error("several replies in the batch")]
-    Repeated,
 }
 
 impl From<Malformed> for BadReply {
@@ -118,7 +113,9 @@ pub fn parse_reply(body: &[u8], id: u64) -> Result<Reply<'_>, BadReply> {
         Some(b'{') => Some(judge(&scanner.members(NAMES)?, |own| own == id)),
         Some(b'[') => {
             let mut only = None;
-            let count = each(&mut scanner, |reply| only = reply)?;
+            let count = each(&mut scanner, |reply| {
+                only = reply.map(|(members, _)| members);
+            })?;
             only.filter(|_| count == 1)
                 .map(|members| judge(&members, |own| own == id))
         }
@@ -129,73 +126,6 @@ pub fn parse_reply(body: &[u8], id: u64) -> Result<Reply<'_>, BadReply> {
     };
     scanner.end()?;
     reply.unwrap_or(Err(BadReply::NotAReply))
-}
-
-/// Reads the replies to a batch whose elements were sent with the ids `first_id..first_id + n`.
-///
-/// Elements are matched by id, whatever their order; what has another id, or is no object, answers
-/// nothing. An error without an id of ours (`null` or absent) is the answer to every element that
-/// has none of its own: that is how nodes refuse a whole batch. So is a single error object in
-/// place of the array.
-///
-/// # Errors
-/// The body as a whole is neither an array nor an error object that is ours.
-pub fn parse_batch_reply(
-    body: &[u8],
-    first_id: u64,
-    n: usize,
-) -> Result<Vec<Result<Reply<'_>, BadReply>>, BadReply> {
-    let mut scanner = Scanner::new(body, MAX_REPLY_DEPTH)?;
-    let slot = |id: u64| {
-        let offset = usize::try_from(id.checked_sub(first_id)?).ok()?;
-        (offset < n).then_some(offset)
-    };
-    match scanner.peek() {
-        Some(b'[') => {
-            let mut slots: Vec<Option<Result<Reply<'_>, BadReply>>> = Vec::new();
-            slots.resize_with(n, || None);
-            let mut for_all = None;
-            each(&mut scanner, |reply| {
-                let Some(members) = reply else { return };
-                match Owner::of(&members) {
-                    Owner::Id(id) => {
-                        let Some(place) = slot(id).and_then(|i| slots.get_mut(i)) else {
-                            return;
-                        };
-                        *place = Some(match place {
-                            None => judge(&members, |_| true),
-                            Some(_) => Err(BadReply::Repeated),
-                        });
-                    }
-                    Owner::Null | Owner::Absent => {
-                        if let (None, Ok(error)) = (&for_all, judge(&members, |_| false)) {
-                            for_all = Some(error);
-                        }
-                    }
-                    Owner::Foreign => {}
-                }
-            })?;
-            scanner.end()?;
-            let rest = for_all.ok_or(BadReply::Missing);
-            Ok(slots
-                .into_iter()
-                .map(|own| own.unwrap_or_else(|| rest.clone()))
-                .collect())
-        }
-        Some(b'{') => {
-            let members = scanner.members(NAMES)?;
-            scanner.end()?;
-            match judge(&members, |id| slot(id).is_some())? {
-                Reply::Result(_) => Err(BadReply::NotABatch),
-                error @ Reply::Error(_) => Ok(vec![Ok(error); n]),
-            }
-        }
-        _ => {
-            scanner.value()?;
-            scanner.end()?;
-            Err(BadReply::NotAReply)
-        }
-    }
 }
 
 /// The error in a body that was refused as a reply, whoever it was meant for: of the object, or of
@@ -216,9 +146,9 @@ pub fn stray_error(body: &[u8]) -> Option<ReplyError<'_>> {
 
 /// Reads the array that the scanner stands on and shows each element, `None` for what is no object.
 /// Returns how many there were.
-fn each<'a>(
+pub(super) fn each<'a>(
     scanner: &mut Scanner<'a>,
-    mut visit: impl FnMut(Option<Members<'a, 4>>),
+    mut visit: impl FnMut(Option<(Members<'a, 4>, &'a str)>),
 ) -> Result<usize, Malformed> {
     scanner.open()?;
     let mut count = 0;
@@ -227,7 +157,7 @@ fn each<'a>(
     }
     loop {
         if scanner.peek() == Some(b'{') {
-            visit(Some(scanner.members(NAMES)?));
+            visit(Some(scanner.object(NAMES)?));
         } else {
             scanner.value()?;
             visit(None);
@@ -242,7 +172,7 @@ fn each<'a>(
 
 /// Whom a reply is addressed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Owner {
+pub(super) enum Owner {
     Id(u64),
     Null,
     Absent,
@@ -251,7 +181,7 @@ enum Owner {
 }
 
 impl Owner {
-    fn of(members: &Members<'_, 4>) -> Self {
+    pub(super) fn of(members: &Members<'_, 4>) -> Self {
         let [_, id, _, _] = members.values;
         match id {
             _ if members.repeated & ID_BIT != 0 => Self::Foreign,
@@ -273,7 +203,7 @@ fn number(token: &str) -> Option<u64> {
 }
 
 /// Holds one object to R-38.
-fn judge<'a>(
+pub(super) fn judge<'a>(
     members: &Members<'a, 4>,
     is_ours: impl FnOnce(u64) -> bool,
 ) -> Result<Reply<'a>, BadReply> {
@@ -285,7 +215,7 @@ fn judge<'a>(
         return Err(BadReply::Version);
     }
     let owner = match Owner::of(members) {
-        Owner::Id(id) if !is_ours(id) => Owner::Foreign,
+        Owner::Id(id) if !is_ours(id) && !mutant::is(Mutant::ForeignIdAccepted) => Owner::Foreign,
         owner => owner,
     };
     match (result, error) {
@@ -301,6 +231,7 @@ fn judge<'a>(
                 .ok_or(BadReply::ErrorShape),
             Owner::Foreign => Err(BadReply::WrongId),
         },
+        (Some(result), Some(_)) if mutant::is(Mutant::BothAccepted) => Ok(Reply::Result(result)),
         (Some(_), Some(_)) => Err(BadReply::Both),
     }
 }

@@ -135,6 +135,16 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// The same, with the bytes of the whole object.
+    pub(super) fn object<const N: usize>(
+        &mut self,
+        names: [&str; N],
+    ) -> Result<(Members<'a, N>, &'a str), Malformed> {
+        let start = self.at;
+        let members = self.members(names)?;
+        Ok((members, &self.text[start..self.at]))
+    }
+
     /// Reads one value and returns its bytes.
     #[inline]
     pub(super) fn value(&mut self) -> Result<&'a str, Malformed> {

@@ -75,19 +75,15 @@ pub fn write_request(out: &mut Vec<u8>, id: u64, method: &str, params: Params<'_
     out.push(b'}');
 }
 
-/// Appends a batch of requests with the ids `first_id`, `first_id + 1` and so on, to be read back
-/// by [`parse_batch_reply`](super::parse_batch_reply).
-pub fn write_batch<'a>(
-    out: &mut Vec<u8>,
-    first_id: u64,
-    calls: impl IntoIterator<Item = (&'a str, Params<'a>)>,
-) {
+/// Appends a batch of requests that are written already, to be read back by
+/// [`split_batch_reply`](super::split_batch_reply).
+pub fn write_batch<'a>(out: &mut Vec<u8>, requests: impl IntoIterator<Item = &'a [u8]>) {
     out.push(b'[');
-    for (id, (method, params)) in (first_id..).zip(calls) {
-        if id != first_id {
+    for (place, request) in requests.into_iter().enumerate() {
+        if place != 0 {
             out.push(b',');
         }
-        write_request(out, id, method, params);
+        out.extend_from_slice(request);
     }
     out.push(b']');
 }

@@ -298,6 +298,17 @@ impl Descriptor {
         self.state_changing == Changes::Nothing && self.idempotent == Idempotent::Yes
     }
 
+    /// Whether null may mean "not here": where the table says so, where an empty list is suspect, and
+    /// for reads of state, of which null is no value (R-37, semantics §7 row 14).
+    #[must_use]
+    pub fn null_is_absent(&self) -> bool {
+        let empty = match self.empty_is {
+            EmptyIs::Absent | EmptyIs::Suspect => true,
+            EmptyIs::Value | EmptyIs::NotApplicable => self.lane == Lane::State,
+        };
+        empty && self.is_read()
+    }
+
     /// A submission: the write rule applies.
     #[must_use]
     pub fn is_write(&self) -> bool {

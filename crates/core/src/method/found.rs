@@ -70,6 +70,12 @@ pub struct Reference {
 }
 
 impl Found {
+    /// The row that it was read by.
+    #[must_use]
+    pub fn row(&self) -> &'static Descriptor {
+        self.row
+    }
+
     /// How the request reads.
     #[must_use]
     pub fn reading(&self) -> Reading {

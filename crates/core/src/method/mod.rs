@@ -16,7 +16,7 @@ mod found;
 mod hash;
 mod key;
 mod pin;
-mod scan;
+pub(crate) mod scan;
 mod shape;
 mod table;
 

@@ -1,4 +1,4 @@
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{CATALOGUE, built_in, entries, judge};
 
@@ -59,4 +59,69 @@ fn few_rows_change_their_class_without_the_code() {
         changed.len()
     );
     assert_eq!(changed, DECIDED_BY_CODE);
+}
+
+// EIP-1474's words for what is not there are no fault; a caller's bad hash ejects nobody.
+#[test]
+fn what_is_not_there_in_the_words_of_the_standard_is_no_fault() {
+    let classifier = built_in();
+    let hash = format!("0x{}", "ab".repeat(32));
+    for (method, params, code, text, class) in [
+        (
+            "eth_call",
+            json!([{}, {"blockHash": hash}]),
+            -32_001,
+            "Resource not found",
+            "behind",
+        ),
+        (
+            "debug_traceBlockByHash",
+            json!([hash]),
+            -32_001,
+            "Resource not found",
+            "behind",
+        ),
+        (
+            "eth_getBalance",
+            json!(["0x1", "0x2710"]),
+            -32_001,
+            "Requested resource not found",
+            "behind",
+        ),
+        (
+            "eth_getBalance",
+            json!(["0x1", "0x5"]),
+            -32_001,
+            "resource not found",
+            "missing_history",
+        ),
+        // Without the code it may be a page that is not there.
+        (
+            "eth_call",
+            json!([{}, "latest"]),
+            -32_603,
+            "Resource not found",
+            "internal",
+        ),
+        (
+            "eth_sendRawTransaction",
+            json!(["0x02"]),
+            -32_001,
+            "Resource not found",
+            "internal",
+        ),
+    ] {
+        let body = json!({"jsonrpc": "2.0", "id": 1, "error": {"code": code, "message": text}});
+        let entry = json!({
+            "http_status": 200, "method": method, "request_params": params, "body": body.to_string(),
+            "context": {"request_id": 1, "head_block": 10_000},
+        });
+        let got = judge(&classifier, &entry);
+        assert_eq!(got["class"], class, "{method} {params} {text}");
+        assert_eq!(
+            got["counts_against_endpoint"],
+            class == "internal",
+            "{method}"
+        );
+    }
 }

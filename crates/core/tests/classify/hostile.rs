@@ -122,9 +122,13 @@ fn unknown_texts_have_one_fingerprint_whatever_their_numbers() {
 fn minus_32601_with_another_text_is_not_about_the_method() {
     for text in ["Invalid request", "Parse error"] {
         let body = serde_json::json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": text}}).to_string();
-        let got = class("eth_call", body.as_bytes());
-        assert_ne!(got, Some(Class::MethodUnsupported), "{text}");
-        assert_ne!(got, Some(Class::MethodBlocked), "{text}");
+        let got = classify(&Evidence::new("eth_call", 200, body.as_bytes())).unwrap();
+        assert_ne!(got.class, Class::MethodUnsupported, "{text}");
+        assert_ne!(got.class, Class::MethodBlocked, "{text}");
+        assert!(
+            got.retry_other_endpoint && !got.counts_against_endpoint,
+            "{text}"
+        );
     }
 }
 

@@ -5,7 +5,7 @@ use super::{
     name::ChainName,
     settings::{ChainSettings, EndpointSettings},
 };
-use highwater_core::ChainId;
+use highwater_core::{ChainId, bucket::Budget};
 use std::{net::SocketAddr, str::FromStr};
 
 /// Flags that win over the file and over defaults.
@@ -63,7 +63,7 @@ impl FromStr for ChainArgument {
 }
 
 impl Settings {
-    /// One chain over the given URLs, in order of preference.
+    /// One chain over the given URLs.
     ///
     /// Without `chain` the id is read from the endpoints. Labels are the hosts; where a host comes
     /// twice, its port and then a number tell endpoints apart. A path is never part of a label.
@@ -82,18 +82,21 @@ impl Settings {
         for (index, text) in urls.iter().enumerate() {
             let url = check::endpoint_url(text)
                 .map_err(|problem| ArgumentError(format!("URL {}: {problem}", index + 1)))?;
+            let budget = Budget {
+                rate: check::known_rate(&url),
+                ..Budget::default()
+            };
             endpoints.push(EndpointSettings {
-                label: String::new(),
-                url,
+                budget,
+                ..EndpointSettings::new("", url)
             });
         }
         check::label_by_host(&mut endpoints);
         let mut settings = check::defaults(overrides).map_err(ArgumentError)?;
         settings.chains.push(ChainSettings {
             name: chain.map_or_else(|| "default".to_owned(), |chain| chain.name.clone()),
-            id: chain.map(ChainArgument::id),
             endpoints,
-            ..check::chain_defaults()
+            ..check::chain_defaults(chain.map(ChainArgument::id))
         });
         Ok(settings)
     }

@@ -15,6 +15,8 @@ use std::{borrow::Cow, fmt, marker::PhantomData, ops::Range};
 pub(super) const LOCATED: &str = "$located";
 /// Tells the reader that a value is a credential.
 pub(super) const SECRET: &str = "$secret";
+/// Asks the reader for a flag or what a table says.
+pub(super) const SWITCH: &str = "$switch";
 
 /// One option.
 #[derive(Clone, Default)]

@@ -39,54 +39,18 @@ const LATER: &[(&str, &[&str])] = &[
     (
         "Chain",
         &[
-            "strategy",
             "pin_latest",
             "coalesce",
-            "race",
-            "hedge",
-            "retry_count",
             "cache",
-            "heads",
-            "breaker",
-            "budget",
-            "probe",
             "logs_window",
-            "max_lag",
-            "max_ahead",
-            "max_drift",
-            "drift_window",
-            "lag_weight",
-            "tier_wait",
             "refresh_interval",
-            "write_timeout",
-            "jitter",
             "methods",
             "registry",
-            "weights",
             "max_list_age",
-            "failure_rate",
             "genesis",
         ],
     ),
-    (
-        "Endpoint",
-        &[
-            "ws_url",
-            "tier",
-            "weight",
-            "rps",
-            "burst",
-            "methods",
-            "group",
-            "account",
-            "archive",
-            "max_log_range",
-            "region",
-            "private",
-            "price",
-            "headers",
-        ],
-    ),
+    ("Endpoint", &["price", "headers"]),
     (
         "Key",
         &[
@@ -94,12 +58,10 @@ const LATER: &[(&str, &[&str])] = &[
             "burst",
             "expires",
             "expiry",
-            "weights",
             "weight",
             "budget",
             "budget_share",
             "compute_units",
-            "strategy",
             "region",
         ],
     ),
@@ -130,6 +92,10 @@ pub(super) fn unknown_option(section: &str, path: &str, entry: &Entry, known: &[
         "option"
     };
     let unknown = format!("unknown {kind} `{key}`{place}");
+    let homes = schema::sections_of(key);
+    if !homes.is_empty() {
+        return format!("{unknown}: it belongs in {}", alternatives(&homes));
+    }
     let names = known.iter().copied();
     if let Some(name) = nearest(key, names) {
         return format!("{unknown}: did you mean `{name}`?");
@@ -140,10 +106,6 @@ pub(super) fn unknown_option(section: &str, path: &str, entry: &Entry, known: &[
         .flat_map(|(_, keys)| *keys);
     if let Some(name) = nearest(key, later.copied()) {
         return format!("{unknown}: `{name}` is not available in this version yet: remove it");
-    }
-    let homes = schema::sections_of(key);
-    if !homes.is_empty() {
-        return format!("{unknown}: it belongs in {}", alternatives(&homes));
     }
     format!("{unknown}: expected one of {}", list(known))
 }

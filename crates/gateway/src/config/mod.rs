@@ -8,6 +8,7 @@
 
 mod arguments;
 mod check;
+mod choice;
 mod document;
 mod environment;
 mod field;

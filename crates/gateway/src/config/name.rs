@@ -241,6 +241,16 @@ impl Period {
     }
 }
 
+/// A time of the day, as the time since midnight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TimeOfDay(pub(super) Duration);
+
+impl TimeOfDay {
+    fn parse(text: &str) -> Result<Self, String> {
+        unit::parse_time_of_day(text).map(Self)
+    }
+}
+
 /// A size with its unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Size(pub(super) u64);
@@ -284,10 +294,9 @@ fn parse_log_format(text: &str) -> Result<LogFormat, String> {
 fn parse_write_policy(text: &str) -> Result<WritePolicy, String> {
     match text {
         "once" => Ok(WritePolicy::Once),
-        "failover" | "broadcast" => {
-            Err("this write policy is not available in this version yet: use `once`".to_owned())
-        }
-        _ => Err("expected `once`".to_owned()),
+        "failover" => Ok(WritePolicy::Failover),
+        "broadcast" => Ok(WritePolicy::Broadcast),
+        _ => Err("expected `once`, `failover` or `broadcast`".to_owned()),
     }
 }
 
@@ -323,7 +332,7 @@ fn is_host(host: &str) -> bool {
 }
 
 /// Takes a string and nothing else, and says what it should hold.
-struct Expected(&'static str);
+pub(super) struct Expected(pub(super) &'static str);
 
 impl Visitor<'_> for Expected {
     type Value = String;
@@ -366,6 +375,7 @@ macro_rules! option_text {
         }
     )*};
 }
+pub(super) use option_text;
 
 // A string may also hold a variable, whose content no pattern can foresee.
 option_text! {
@@ -387,10 +397,13 @@ option_text! {
         { "type": "string", "format": "duration", "pattern": r"^[0-9]+ *(ms|s|m|h)$|\$" };
     Size, Size::parse, "a size such as `5MiB`",
         { "type": "string", "format": "size", "pattern": r"^[0-9]+ *(B|[kMG]B|[KMG]iB)$|\$" };
+    TimeOfDay, TimeOfDay::parse, "a time of the day such as `06:30`",
+        { "type": "string", "format": "HH:MM", "pattern": r"^[0-2][0-9]:[0-5][0-9]$|\$" };
     LogLevel, LogLevel::parse, "a level", { "type": "string", "format": "log filter" };
     LogFormat, parse_log_format, "`auto`, `text` or `json`",
         { "type": "string", "enum": ["auto", "text", "json"] };
-    WritePolicy, parse_write_policy, "`once`", { "type": "string", "enum": ["once"] };
+    WritePolicy, parse_write_policy, "`once`, `failover` or `broadcast`",
+        { "type": "string", "enum": ["once", "failover", "broadcast"] };
     KeyHash, KeyHash::parse, "the hash of a key", { "type": "string", "format": "sha256:hex" };
     Secret, parse_secret, "a value", { "type": "string", "format": "secret" };
 }

@@ -8,7 +8,7 @@
 use super::{
     document::{Entry, Node, Value},
     environment::{self, Environment},
-    field::{LOCATED, SECRET},
+    field::{LOCATED, SECRET, SWITCH},
     later,
     problem::Problem,
 };
@@ -56,6 +56,12 @@ impl<'a> Pass<'a> {
         self.problems.borrow_mut().push(Problem::at(span, message));
     }
 
+    /// The number of the line, from 1, that holds a byte of the file.
+    pub(super) fn line_of(&self, offset: usize) -> usize {
+        let before = self.text.as_bytes().iter().take(offset);
+        before.filter(|byte| **byte == b'\n').count() + 1
+    }
+
     fn hide(&self, span: Range<usize>) {
         self.hidden.borrow_mut().push(span);
     }
@@ -72,7 +78,7 @@ impl<'a> Pass<'a> {
             Value::Nothing
             | Value::Text(_)
             | Value::Integer(_)
-            | Value::Float
+            | Value::Float(_)
             | Value::Boolean(_)
             | Value::Date => self.hide(node.span.clone()),
         }
@@ -110,7 +116,7 @@ impl de::Error for Refusal {
         let found = match found {
             Unexpected::Bool(_) => Value::Boolean(true).kind(),
             Unexpected::Unsigned(_) | Unexpected::Signed(_) => Value::Integer(0).kind(),
-            Unexpected::Float(_) => Value::Float.kind(),
+            Unexpected::Float(_) => Value::Float(0.0).kind(),
             Unexpected::Char(_) | Unexpected::Str(_) => Value::Text(String::new()).kind(),
             Unexpected::Unit | Unexpected::Option => Value::Nothing.kind(),
             Unexpected::Seq => Value::List(Vec::new()).kind(),
@@ -183,7 +189,7 @@ impl<'a> Reader<'a> {
             Value::Nothing => Ok([].iter()),
             Value::Text(_)
             | Value::Integer(_)
-            | Value::Float
+            | Value::Float(_)
             | Value::Boolean(_)
             | Value::Date
             | Value::List(_) => Err(self.stray(&"a table")),
@@ -227,7 +233,8 @@ impl<'a> Deserializer<'a> for Reader<'a> {
                 (Err(_), Err(_)) => visitor.visit_i128(*number),
             },
             Value::Boolean(flag) => visitor.visit_bool(*flag),
-            Value::Float | Value::Date => Err(self.stray(&visitor)),
+            Value::Float(number) => visitor.visit_f64(*number),
+            Value::Date => Err(self.stray(&visitor)),
             Value::List(items) => visitor.visit_seq(Items {
                 reader: self,
                 items: items.iter(),
@@ -257,6 +264,16 @@ impl<'a> Deserializer<'a> for Reader<'a> {
     ) -> Result<V::Value, Refusal> {
         if name == SECRET {
             self.pass.hide(self.node.span.clone());
+        } else if name == SWITCH {
+            match &self.node.value {
+                Value::Boolean(flag) => return visitor.visit_bool(*flag),
+                Value::Table(_) | Value::Nothing => {}
+                Value::Text(_)
+                | Value::Integer(_)
+                | Value::Float(_)
+                | Value::Date
+                | Value::List(_) => return Err(self.stray(&visitor)),
+            }
         }
         visitor.visit_newtype_struct(self)
     }

@@ -5,10 +5,22 @@ use serde_json::Value;
 use std::{fmt::Write as _, sync::OnceLock};
 
 /// The sections in the order in which they are documented: title, struct of the model.
-const SECTIONS: [(&str, &str); 8] = [
+const SECTIONS: [(&str, &str); 20] = [
     ("server", "Server"),
     ("admin", "Admin"),
     ("chains.NAME", "Chain"),
+    ("chains.NAME.retry", "Retry"),
+    ("chains.NAME.hedge", "Hedge"),
+    ("chains.NAME.score", "Score"),
+    ("chains.NAME.weights", "Weights"),
+    ("chains.NAME.heads", "Heads"),
+    ("chains.NAME.breaker", "Breaker"),
+    ("chains.NAME.breaker.failure_rate", "FailureRate"),
+    ("chains.NAME.breaker.exclusion_trial", "ExclusionTrial"),
+    ("chains.NAME.budget", "Budget"),
+    ("chains.NAME.budget.learn", "LearnedLimit"),
+    ("chains.NAME.learn", "Learn"),
+    ("chains.NAME.batch", "Batch"),
     ("chains.NAME.endpoints", "Endpoint"),
     ("keys", "Key"),
     ("error_rules", "ErrorRule"),
@@ -110,38 +122,46 @@ pub(super) fn is_open(name: &str) -> bool {
 fn row(section: &'static str, name: &str, property: &Value) -> OptionRow {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let format = text(&property["format"]);
-    let kind = match (property["type"].as_str(), &property["enum"]) {
-        (Some("array"), _) => match property["items"]["format"].as_str() {
-            Some(format) => format!("list of: {format}"),
-            None => "list of sections".to_owned(),
-        },
-        (_, Value::Array(words)) => {
-            let words: Vec<String> = words
-                .iter()
-                .map(|word| format!("`{}`", text(word)))
-                .collect();
-            words.join(", ")
-        }
-        (Some("string"), _) => format.clone(),
-        (Some("integer"), _) => "whole number".to_owned(),
-        (Some("boolean"), _) => "`true`, `false`".to_owned(),
-        _ => "section".to_owned(),
-    };
     let default = match &property["default"] {
         Value::Null => String::new(),
         default => default.to_string(),
     };
     let open = matches!(
         property["type"].as_str(),
-        Some("string" | "integer" | "boolean")
+        Some("string" | "integer" | "number" | "boolean")
     ) && !matches!(format.as_str(), "secret" | "sha256:hex");
     let meaning = text(&property["description"]).replace('\n', " ");
     OptionRow {
         section,
         name: name.to_owned(),
-        kind,
+        kind: kind(property),
         default,
         meaning,
         open,
+    }
+}
+
+/// What an option holds, in words.
+fn kind(property: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let all = |parts: &[Value], one: &dyn Fn(&Value) -> String| {
+        parts.iter().map(one).collect::<Vec<_>>().join(", ")
+    };
+    match (
+        property["type"].as_str(),
+        &property["enum"],
+        &property["anyOf"],
+    ) {
+        (Some("array"), ..) => match property["items"]["format"].as_str() {
+            Some(format) => format!("list of: {format}"),
+            None => "list of sections".to_owned(),
+        },
+        (_, Value::Array(words), _) => all(words, &|word| format!("`{}`", text(word))),
+        (_, _, Value::Array(kinds)) => all(kinds, &kind),
+        (Some("string"), ..) => text(&property["format"]),
+        (Some("integer"), ..) => "whole number".to_owned(),
+        (Some("number"), ..) => "number".to_owned(),
+        (Some("boolean"), ..) => "`true`, `false`".to_owned(),
+        _ => "section".to_owned(),
     }
 }

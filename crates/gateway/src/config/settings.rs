@@ -1,7 +1,9 @@
 //! The configuration after all checks: what the rest of the gateway runs on.
 
 use highwater::SecretUrl;
-use highwater_core::{ChainId, classify::Classifier};
+use highwater_core::{
+    ChainId, bucket::Budget, classify::Classifier, select::Strategy, settings as engine,
+};
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 /// Everything, checked.
@@ -60,6 +62,8 @@ pub struct ServerSettings {
     pub require_ready: bool,
     /// Methods allowed or denied for everybody.
     pub methods: MethodRules,
+    /// Where the gateway is; compared with the region of endpoints.
+    pub region: Option<String>,
 }
 
 /// `[admin]`: health details; never on the RPC listener.
@@ -114,23 +118,40 @@ pub struct ChainSettings {
     pub aliases: Vec<String>,
     /// The chain id; `None` (only for `serve URL …`) reads it from the endpoints.
     pub id: Option<ChainId>,
-    /// The endpoints in order of preference.
+    /// The endpoints.
     pub endpoints: Vec<EndpointSettings>,
     /// Longest time for one attempt. Default 5 s.
     pub timeout: Duration,
-    /// What may happen to a raw transaction whose fate is open.
+    /// Whole-call deadline; `None`: the server's.
+    pub deadline: Option<Duration>,
+    /// Longest time for one attempt to send a transaction; `None`: as the chain's row of the table
+    /// says.
+    pub write_timeout: Option<Duration>,
+    /// To whom a raw transaction is sent. Default `once`.
     pub writes: WritePolicy,
-    /// Whether endpoints are asked for their chain id before their first call. Default true.
-    pub verify_chain_id: bool,
+    /// How many endpoints get one at once under `broadcast`. Default 3.
+    pub broadcast_to: u8,
+    /// Whether one whose fate is open is looked up; `None`: as the policy usually does.
+    pub verify_writes: Option<bool>,
+    /// Whether they go to private endpoints alone. Default false.
+    pub private_writes: bool,
+    /// Names and prefixes, in lower case, of further methods that are never repeated.
+    pub never_repeat: Vec<String>,
     /// Largest answer of an endpoint, inflated. Default 32 MiB.
     pub max_reply: usize,
+    /// Everything that the routing engine can be told.
+    pub engine: engine::Settings,
 }
 
-/// R-35; the part that exists.
+/// To whom a raw transaction is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WritePolicy {
     /// At most one endpoint whose acceptance is not disproven.
     Once,
+    /// The same bytes to one after another, until one accepts or refuses.
+    Failover,
+    /// The same bytes to several at once; the first success counts.
+    Broadcast,
 }
 
 /// `[[chains.NAME.endpoints]]`.
@@ -140,6 +161,53 @@ pub struct EndpointSettings {
     pub label: String,
     /// The URL.
     pub url: SecretUrl,
+    /// The WebSocket URL, checked and kept for subscriptions.
+    pub ws_url: Option<Secret>,
+    /// A higher tier is asked only when no lower one can serve. Default 0.
+    pub tier: u8,
+    /// Share of the traffic against its peers. Default 1.
+    pub weight: f64,
+    /// Whose budget it spends; `None`: one of its own. One account has one budget.
+    pub account: Option<String>,
+    /// What its account may spend.
+    pub budget: Budget,
+    /// Methods that it is asked; an empty `allow` is all.
+    pub methods: MethodRules,
+    /// Endpoints of one group have one voice about heads; `None`: its own.
+    pub group: Option<String>,
+    /// Where it is.
+    pub region: Option<String>,
+    /// Whether it keeps the state of all blocks. Default false.
+    pub archive: bool,
+    /// Whether it keeps from the public what it is sent. Default false.
+    pub private: bool,
+    /// Most blocks of one `eth_getLogs`; `None`: learned.
+    pub max_log_range: Option<u64>,
+    /// Most calls that it takes in one request; `None`: learned.
+    pub max_batch: Option<u64>,
+}
+
+impl EndpointSettings {
+    /// An endpoint of which nothing but its address is said; an empty label is to be filled in.
+    #[must_use]
+    pub fn new(label: impl Into<String>, url: SecretUrl) -> Self {
+        Self {
+            label: label.into(),
+            url,
+            ws_url: None,
+            tier: 0,
+            weight: 1.0,
+            account: None,
+            budget: Budget::default(),
+            methods: MethodRules::default(),
+            group: None,
+            region: None,
+            archive: false,
+            private: false,
+            max_log_range: None,
+            max_batch: None,
+        }
+    }
 }
 
 /// `[[keys]]`.
@@ -155,6 +223,12 @@ pub struct KeySettings {
     pub origins: Vec<String>,
     /// Chains by name; empty: all.
     pub chains: Vec<String>,
+    /// Who serves its calls; `None`: as the chain says.
+    pub strategy: Option<Strategy>,
+    /// To whom its raw transactions are sent; `None`: as the chain says.
+    pub writes: Option<WritePolicy>,
+    /// Whether they go to private endpoints alone; `None`: as the chain says.
+    pub private_writes: Option<bool>,
 }
 
 /// `[log]`.

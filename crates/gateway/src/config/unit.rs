@@ -47,6 +47,18 @@ pub(super) fn parse_size(text: &str) -> Result<u64, String> {
     number.checked_mul(scale).ok_or_else(expected)
 }
 
+/// `HH:MM` as the time since midnight.
+pub(super) fn parse_time_of_day(text: &str) -> Result<Duration, String> {
+    let part = |digits: &str, most: u64| {
+        let two = digits.len() == 2 && digits.bytes().all(|byte| byte.is_ascii_digit());
+        digits.parse().ok().filter(|n: &u64| two && *n <= most)
+    };
+    text.split_once(':')
+        .and_then(|(hours, minutes)| Some((part(hours, 23)?, part(minutes, 59)?)))
+        .map(|(hours, minutes)| Duration::from_secs(hours * 3600 + minutes * 60))
+        .ok_or_else(|| "expected a time of the day in UTC such as `00:00` or `06:30`".to_owned())
+}
+
 /// Writes a duration as it would be configured, in its largest whole unit.
 pub(super) fn show_duration(duration: Duration) -> String {
     let millis = duration.as_millis();
@@ -119,6 +131,58 @@ impl JsonSchema for Count {
     }
 }
 
+/// A number that may have a fraction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Number(pub(super) f64);
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Real;
+        impl Visitor<'_> for Real {
+            type Value = Number;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number")
+            }
+
+            fn visit_f64<E: Error>(self, number: f64) -> Result<Number, E> {
+                if number.is_finite() {
+                    Ok(Number(number))
+                } else {
+                    Err(E::custom("expected a finite number"))
+                }
+            }
+
+            fn visit_u64<E>(self, number: u64) -> Result<Number, E> {
+                Ok(Number(number as f64))
+            }
+
+            fn visit_i64<E>(self, number: i64) -> Result<Number, E> {
+                Ok(Number(number as f64))
+            }
+
+            fn visit_i128<E>(self, number: i128) -> Result<Number, E> {
+                Ok(Number(number as f64))
+            }
+        }
+        deserializer.deserialize_f64(Real)
+    }
+}
+
+impl JsonSchema for Number {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Number".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "number" })
+    }
+}
+
 fn split(text: &str) -> Option<(u64, &str)> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let number = text[..digits].parse().ok()?;
@@ -142,6 +206,20 @@ mod tests {
             let duration = Duration::from_millis(millis);
             assert_eq!(parse_duration(text), Ok(duration), "{text}");
             assert_eq!(show_duration(duration), text.replace(' ', ""));
+        }
+    }
+
+    //
+    #[test]
+    fn reads_a_time_of_the_day() {
+        for (text, minutes) in [("00:00", 0), ("06:30", 390), ("23:59", 1439)] {
+            let time = Duration::from_secs(minutes * 60);
+            assert_eq!(parse_time_of_day(text), Ok(time), "{text}");
+        }
+        for text in [
+            "", "24:00", "0:00", "00:60", "00:00:00", "noon", "+1:00", "00:0é",
+        ] {
+            assert!(parse_time_of_day(text).is_err(), "{text}");
         }
     }
 

@@ -3,10 +3,36 @@
 use super::{KeyFault, Refusal, upstream};
 use highwater::{Attempt, Error, core::classify::Class};
 use highwater_core::{
-    ChainId,
+    ChainId, TxHash,
     jsonrpc::{FaultKind, Id},
 };
 use std::{borrow::Cow, time::Duration};
+
+// R-35
+#[test]
+fn an_ambiguous_end_has_the_hash_and_the_words_of_the_endpoint() {
+    let wire = |error: Option<&str>| {
+        let refusal = Refusal::Upstream(Cow::Owned(Error::Ambiguous {
+            hash: TxHash([0xab; 32]),
+            error: error.map(str::to_owned),
+            attempts: vec![],
+        }));
+        let mut out = Vec::new();
+        refusal.wire().write(&mut out, Id::NULL);
+        String::from_utf8(out).unwrap()
+    };
+    let hash = TxHash([0xab; 32]);
+    let none = wire(None);
+    let expected = format!(
+        r#"{{"jsonrpc":"2.0","id":null,"error":{{"code":-32011,"message":"the transaction may have been accepted","data":{{"source":"gateway","reason":"ambiguous","hash":"{hash}"}}}}}}"#
+    );
+    assert_eq!(none, expected);
+    let own = r#"{"code":-32000,"message":"nonce \"too\" low","data":"0x"}"#;
+    let expected = format!(
+        r#"{{"jsonrpc":"2.0","id":null,"error":{{"code":-32000,"message":"the transaction may have been accepted: nonce \"too\" low","data":{{"source":"gateway","reason":"ambiguous","hash":"{hash}","error":{own}}}}}}}"#
+    );
+    assert_eq!(wire(Some(own)), expected);
+}
 
 fn all_failed(classes: &[Class]) -> Error {
     let attempts = classes
@@ -31,6 +57,11 @@ fn every_refusal_has_the_status_and_code_of_the_error_table() {
     };
     let deadline = Error::DeadlineExceeded { attempts: vec![] };
     let failed = all_failed(&[]);
+    let above = all_failed(&[Class::Behind, Class::Behind]);
+    let spent = Error::BudgetExhausted {
+        endpoints: vec!["a".into()],
+        wait: Duration::from_millis(2500),
+    };
     let rows: &[(Refusal<'_>, u16, i32, &str, Option<&str>)] = &[
         (
             Refusal::Fault(FaultKind::Parse),
@@ -175,7 +206,7 @@ fn every_refusal_has_the_status_and_code_of_the_error_table() {
             Refusal::Upstream(Cow::Borrowed(&no_endpoint)),
             200,
             -32011,
-            "no upstream serves this method",
+            "no upstream can serve this call",
             Some("none_eligible"),
         ),
         (
@@ -186,13 +217,19 @@ fn every_refusal_has_the_status_and_code_of_the_error_table() {
             Some("chain_mismatch"),
         ),
         (
-            Refusal::Budget,
+            Refusal::Upstream(Cow::Borrowed(&spent)),
             200,
             -32011,
-            "all upstreams failed: retry budget exhausted",
+            "the budgets of all upstreams are spent",
             Some("budget"),
         ),
-        (Refusal::AboveHead, 200, -32000, "header not found", None),
+        (
+            Refusal::Upstream(Cow::Borrowed(&above)),
+            200,
+            -32000,
+            "header not found",
+            None,
+        ),
         (
             Refusal::Upstream(Cow::Borrowed(&deadline)),
             200,
@@ -272,6 +309,35 @@ fn a_limit_says_when_to_come_back_zero_padded_and_in_milliseconds() {
         let value: serde_json::Value = serde_json::from_slice(&out).unwrap();
         assert_eq!(value["error"]["data"]["retryAfterMs"], wait);
     }
+}
+
+// R-27: the status is 200, so the wait is in the body alone.
+#[test]
+fn a_spent_budget_says_how_long_it_would_have_taken() {
+    let spent = Error::BudgetExhausted {
+        endpoints: vec!["a".into()],
+        wait: Duration::from_millis(2500),
+    };
+    let wire = upstream(&spent);
+    assert_eq!(wire.retry_after_header(), None);
+    let mut out = Vec::new();
+    wire.write(&mut out, Id::NULL);
+    let value: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    assert_eq!(value["error"]["data"]["retryAfterMs"], 2500);
+    assert!(!String::from_utf8(out).unwrap().contains("\"a\""));
+}
+
+// One that is not below the block makes it another failure.
+#[test]
+fn only_when_all_are_below_the_block_it_is_not_found() {
+    for classes in [&[Class::Behind, Class::Timeout][..], &[Class::Syncing], &[]] {
+        assert_ne!(upstream(&all_failed(classes)).code, -32000, "{classes:?}");
+    }
+    let attempts = match all_failed(&[Class::Behind]) {
+        Error::AllEndpointsFailed { attempts } => attempts,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(upstream(&Error::DeadlineExceeded { attempts }).code, -32000);
 }
 
 // R-33

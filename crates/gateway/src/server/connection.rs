@@ -74,7 +74,7 @@ pub(crate) async fn run(builder: http1::Builder, stream: TcpStream, place: Permi
     let mut connection = pin!(builder.serve_connection(socket, service));
     let mut ending = pin!(shared.shutdown.wait_for(Phase::Ending));
     let tick = (shared.server.header_timeout / 2).max(Duration::from_millis(1));
-    let idle = IDLE.max(shared.server.deadline.saturating_mul(2));
+    let idle = IDLE.max(shared.longest_deadline().saturating_mul(2));
     let mut watchdog = Watchdog {
         signs: &signs,
         seen: Seen::default(),
@@ -82,22 +82,22 @@ pub(crate) async fn run(builder: http1::Builder, stream: TcpStream, place: Permi
         idle,
     };
     let mut sleep = pin!(sleep(tick));
-    let mut heard_of = None;
+    let mut begun = false;
     let mut told = false;
     std::future::poll_fn(|cx| {
         if connection.as_mut().poll(cx).is_ready() {
             return Poll::Ready(());
         }
         // Waiting costs nothing per request: both are polled once to leave the task's waker, and
-        // again only when they used it up: the one at every phase, the other when it is due.
-        let phase = shared.shutdown.now();
-        if heard_of != Some(phase) && !told {
-            if heard_of.is_none() {
-                let _ = sleep.as_mut().poll(cx);
-            }
-            heard_of = Some(phase);
+        // again only when they may have used it up. A phase can be seen before its wake-up comes, so
+        // that says nothing of the waker: on the way down every wake-up leaves it anew.
+        if !begun {
+            let _ = sleep.as_mut().poll(cx);
+        }
+        if !told && (!begun || shared.shutdown.reached(Phase::Draining)) {
             let _ = ending.as_mut().poll(cx);
         }
+        begun = true;
         if !told && shared.shutdown.reached(Phase::Ending) {
             told = true;
             connection.as_mut().graceful_shutdown();

@@ -5,7 +5,7 @@
 //! to loopback names, its own address and the names in `allowed_hosts`. Any other listener checks
 //! only when `allowed_hosts` is set, since its operator may have put it behind any name.
 
-use std::net::IpAddr;
+use std::{net::IpAddr, sync::OnceLock};
 
 /// The rule of one listener.
 #[derive(Clone, Debug)]
@@ -13,7 +13,12 @@ pub(crate) struct HostRule {
     enforced: bool,
     own: IpAddr,
     allowed: Vec<Box<str>>,
+    /// The first value that was accepted: nearly all requests name the same host.
+    usual: OnceLock<Box<[u8]>>,
 }
+
+/// Longest value that is remembered, in bytes.
+const MAX_USUAL: usize = 256;
 
 impl HostRule {
     pub(crate) fn new(own: IpAddr, allowed: &[String]) -> Self {
@@ -24,14 +29,23 @@ impl HostRule {
                 .iter()
                 .map(|host| name_of(host).to_ascii_lowercase().into())
                 .collect(),
+            usual: OnceLock::new(),
         }
     }
 
     /// Whether a `Host` value, or the authority of an absolute URI, is accepted.
     pub(crate) fn accepts(&self, host: &[u8]) -> bool {
-        if !self.enforced {
+        if !self.enforced || self.usual.get().is_some_and(|usual| **usual == *host) {
             return true;
         }
+        let accepted = self.judge(host);
+        if accepted && host.len() <= MAX_USUAL && self.usual.get().is_none() {
+            let _ = self.usual.set(host.into());
+        }
+        accepted
+    }
+
+    fn judge(&self, host: &[u8]) -> bool {
         let Ok(host) = std::str::from_utf8(host) else {
             return false;
         };

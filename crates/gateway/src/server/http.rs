@@ -10,6 +10,7 @@ use super::{
     cors::{Origin, OriginRule},
     encode,
     io::Signs,
+    rare::{REQUEST_TIMEOUT, Rare},
     reply::{CLOSE, Reply},
     route::Route,
 };
@@ -49,7 +50,6 @@ const GZIP: HeaderValue = HeaderValue::from_static("gzip");
 const ALLOWED: HeaderValue = HeaderValue::from_static("POST, GET, HEAD, OPTIONS");
 const ALLOWED_PROBE: HeaderValue = HeaderValue::from_static("GET, HEAD");
 const ALLOWED_CALL: HeaderValue = HeaderValue::from_static("POST, OPTIONS");
-const REQUEST_TIMEOUT: HeaderName = HeaderName::from_static("x-request-timeout");
 const ENDPOINT: HeaderName = HeaderName::from_static("x-highwater-endpoint");
 const ATTEMPTS: HeaderName = HeaderName::from_static("x-highwater-attempts");
 
@@ -67,16 +67,17 @@ pub(crate) async fn serve(
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let shared = &*peer.shared;
     let (parts, body) = request.into_parts();
-    let mut reply = match judge(shared, &parts) {
+    let rare = Rare::of(&parts.headers);
+    let mut reply = match judge(shared, &parts, rare) {
         Err(refused) => left_unread(&peer, &parts, refused.reply()),
         Ok(origin) => {
-            let mut reply = route(&peer, &parts, body, &origin).await;
+            let mut reply = route(&peer, &parts, rare, body, &origin).await;
             shared.origins.answer(&origin, &mut reply.headers);
             reply
         }
     };
     // After a chunked body the boundary guard does not follow the connection any further.
-    if shared.shutdown.reached(Phase::Draining) || parts.headers.contains_key(TRANSFER_ENCODING) {
+    if shared.shutdown.reached(Phase::Draining) || rare.chunked {
         reply.headers.insert(CONNECTION, CLOSE);
     }
     let mut response = Response::new(Full::new(reply.body));
@@ -104,7 +105,7 @@ impl Unheard {
 }
 
 /// Who may talk to us at all.
-fn judge(shared: &Shared, parts: &Parts) -> Result<Origin, Unheard> {
+fn judge(shared: &Shared, parts: &Parts, rare: Rare) -> Result<Origin, Unheard> {
     if parts
         .uri
         .path_and_query()
@@ -128,10 +129,11 @@ fn judge(shared: &Shared, parts: &Parts) -> Result<Origin, Unheard> {
     {
         return Err(Unheard::Host);
     }
-    shared
-        .origins
-        .check(&parts.headers)
-        .map_err(|()| Unheard::Origin)
+    if !rare.origin {
+        return Ok(Origin::None);
+    }
+    let checked = shared.origins.check(&parts.headers);
+    checked.map_err(|()| Unheard::Origin)
 }
 
 /// A reply that was given without reading the body: where one is on its way, the connection is
@@ -150,7 +152,13 @@ fn left_unread(peer: &Peer, parts: &Parts, reply: Reply) -> Reply {
     }
 }
 
-async fn route(peer: &Arc<Peer>, parts: &Parts, body: Incoming, origin: &Origin) -> Reply {
+async fn route(
+    peer: &Arc<Peer>,
+    parts: &Parts,
+    rare: Rare,
+    body: Incoming,
+    origin: &Origin,
+) -> Reply {
     let shared = &*peer.shared;
     let route = shared.routes.find(parts.uri.path(), |chain| {
         shared
@@ -168,7 +176,7 @@ async fn route(peer: &Arc<Peer>, parts: &Parts, body: Incoming, origin: &Origin)
         Route::Chain { .. } | Route::Unknown(_) => {}
     }
     if parts.method == Method::POST {
-        return call(peer, parts, body, route, origin).await;
+        return call(peer, parts, rare, body, route, origin).await;
     }
     let reply = if parts.method == Method::OPTIONS {
         let mut reply = Reply::empty(StatusCode::NO_CONTENT);
@@ -240,6 +248,7 @@ fn grant<'a>(
 async fn call(
     peer: &Arc<Peer>,
     parts: &Parts,
+    rare: Rare,
     body: Incoming,
     route: Route<'_>,
     origin: &Origin,
@@ -248,7 +257,12 @@ async fn call(
     if let Some(text) = refused_type(&parts.headers) {
         return left_unread(peer, parts, Reply::refused(&Refusal::MediaType(text), None));
     }
-    let Some(coding) = Coding::of(&parts.headers) else {
+    let coding = if rare.encoded {
+        Coding::of(&parts.headers)
+    } else {
+        Some(Coding::Identity)
+    };
+    let Some(coding) = coding else {
         let refusal = Refusal::MediaType("of content codings only gzip is accepted");
         return left_unread(peer, parts, Reply::refused(&refusal, None));
     };
@@ -312,14 +326,15 @@ async fn call(
         shared: &peer.shared,
         chain: &shared.chains[grant.chain],
         key: grant.key.map(|(_, key)| key),
-        deadline: deadline(&parts.headers, limits.deadline),
+        patience: rare.timeout.then(|| patience(&parts.headers)).flatten(),
+        batch: None,
     };
     let forget = |call: &Call<'_>| {
         detached::notification(
             &peer.shared,
             grant.chain,
             grant.key.map(|(at, _)| at),
-            caller.deadline,
+            caller.patience,
             call,
         );
     };
@@ -330,7 +345,11 @@ async fn call(
             body => Reply::json(StatusCode::OK, body),
         },
     };
-    compressed(reply, &parts.headers).await
+    if rare.accepts {
+        compressed(reply, &parts.headers).await
+    } else {
+        reply
+    }
 }
 
 async fn single(
@@ -418,12 +437,9 @@ fn refused_type(headers: &HeaderMap) -> Option<&'static str> {
     }
 }
 
-/// The deadline that a caller asks for, never above our own.
-fn deadline(headers: &HeaderMap, own: Duration) -> Duration {
-    headers
-        .get(REQUEST_TIMEOUT)
-        .and_then(|value| duration(value.to_str().ok()?.trim()))
-        .map_or(own, |asked| asked.min(own))
+/// How long a caller wants to wait at most.
+fn patience(headers: &HeaderMap) -> Option<Duration> {
+    duration(headers.get(REQUEST_TIMEOUT)?.to_str().ok()?.trim())
 }
 
 /// `300ms`, `5s`, `1m`, or bare milliseconds; at least one millisecond.
@@ -447,12 +463,12 @@ fn duration(text: &str) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use super::{deadline, duration, visible};
+    use super::{duration, patience, visible};
     use http::{HeaderMap, HeaderValue};
     use std::time::Duration;
 
     #[test]
-    fn a_callers_deadline_is_a_duration_or_bare_milliseconds_and_never_above_ours() {
+    fn a_callers_deadline_is_a_duration_or_bare_milliseconds() {
         let ms = |n| Some(Duration::from_millis(n));
         for (text, expected) in [
             ("300ms", ms(300)),
@@ -473,16 +489,13 @@ mod tests {
         ] {
             assert_eq!(duration(text), expected, "{text}");
         }
-        let own = Duration::from_secs(9);
         let of = |text: &'static str| {
-            deadline(
-                &HeaderMap::from_iter([(super::REQUEST_TIMEOUT, HeaderValue::from_static(text))]),
-                own,
-            )
+            let value = HeaderValue::from_static(text);
+            patience(&HeaderMap::from_iter([(super::REQUEST_TIMEOUT, value)]))
         };
-        assert_eq!(of("300ms"), Duration::from_millis(300));
-        assert_eq!(of("60s"), own);
-        assert_eq!(of("nonsense"), own);
+        assert_eq!(of(" 300ms"), ms(300));
+        assert_eq!(of("nonsense"), None);
+        assert_eq!(patience(&HeaderMap::new()), None);
     }
 
     // hardening A11

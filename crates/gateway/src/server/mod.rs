@@ -9,5 +9,6 @@ pub(crate) mod host;
 pub(crate) mod http;
 pub(crate) mod io;
 pub(crate) mod listener;
+mod rare;
 mod reply;
 pub(crate) mod route;

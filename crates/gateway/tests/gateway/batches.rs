@@ -88,24 +88,57 @@ async fn every_member_of_an_oversized_batch_is_refused_and_nothing_is_sent() {
 // hardening B12
 #[tokio::test]
 async fn at_most_sixteen_elements_run_at_once_and_the_order_is_kept() {
+    let site = Site::with(|s| s.chains[0].engine.batch.client = false).await;
+    sixteen_at_once(&site).await;
+}
+
+// hardening B12, R-44
+#[tokio::test]
+async fn of_elements_that_share_requests_sixteen_requests_run_at_once() {
+    let site = Site::with(|s| s.chains[0].endpoints[0].max_batch = Some(2)).await;
+    sixteen_at_once(&site).await;
+    // One that takes no batch too.
+    let site = Site::with(|s| s.chains[0].endpoints[0].max_batch = Some(1)).await;
+    sixteen_at_once(&site).await;
+}
+
+// R-44
+#[tokio::test]
+async fn elements_that_choose_the_same_endpoint_are_one_request_and_keep_their_order() {
     let site = Site::new().await;
-    let gate = Gate::new();
-    site.node.on("eth_getBalance").with({
-        let gate = gate.clone();
-        move |call| Answer::result(call.params.clone().unwrap()).held_by(&gate)
+    let before = site.node.record().requests().len();
+    site.node.reverse_batches(true);
+    let answers = site.call(&fifty()).await;
+    assert_eq!(answers.as_array().unwrap().len(), 50);
+    let mut bodies = site.node.record().requests().split_off(before);
+    bodies.retain(|request| {
+        request
+            .calls
+            .iter()
+            .any(|call| call.method == "eth_getBalance")
     });
+    let sizes: Vec<_> = bodies.iter().map(|request| request.calls.len()).collect();
+    assert_eq!(sizes, [50]);
+}
+
+fn fifty() -> String {
     let calls: Vec<String> = (0..50)
         .map(|n| {
             format!(r#"{{"jsonrpc":"2.0","id":{n},"method":"eth_getBalance","params":[{n}]}}"#)
         })
         .collect();
+    format!("[{}]", calls.join(","))
+}
+
+/// Fifty elements, of which an endpoint holds the first in each request back.
+async fn sixteen_at_once(site: &Site) {
+    let gate = Gate::new();
+    site.node.on("eth_getBalance").with({
+        let gate = gate.clone();
+        move |call| Answer::result(call.params.clone().unwrap()).held_by(&gate)
+    });
     let mut client = site.client().await;
-    let request = client.request(
-        "POST",
-        "/",
-        &[],
-        format!("[{}]", calls.join(",")).as_bytes(),
-    );
+    let request = client.request("POST", "/", &[], fifty().as_bytes());
     client.send(request).await;
     gate.wait_for_held(16).await;
     assert_eq!(gate.held(), 16);
@@ -124,7 +157,11 @@ async fn at_most_sixteen_elements_run_at_once_and_the_order_is_kept() {
 // hardening B13
 #[tokio::test]
 async fn a_batch_answer_is_bounded_and_the_rest_of_its_members_say_so() {
-    let site = Site::with(|s| s.server.max_batch_response = 10_000).await;
+    let site = Site::with(|s| {
+        s.server.max_batch_response = 10_000;
+        s.chains[0].engine.batch.client = false;
+    })
+    .await;
     site.node
         .on("eth_getBalance")
         .always(Answer::result(format!("\"{}\"", "a".repeat(3000))));

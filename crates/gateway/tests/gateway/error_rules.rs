@@ -27,6 +27,7 @@ async fn an_operators_rule_decides_what_an_unknown_text_means() {
             .on("eth_getBalance")
             .always(Answer::result(r#""0x7""#));
         let mut settings = settings(&[("ethereum", Some(1), &[first.url(), second.url()])]);
+        settings.chains[0].endpoints[1].tier = 1;
         settings.error_rules = rules;
         let gateway = Gateway::start(settings).await.unwrap();
         let mut client = Client::connect(gateway.addr).await;

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test's helper fails its test")]
 
+mod fleet;
 mod site;
 
 mod admin;
@@ -10,11 +11,15 @@ mod batches;
 mod bodies;
 mod calls;
 mod error_rules;
+mod explain;
 mod framing;
+mod heads;
 mod keys;
 mod limits;
 mod options;
 mod origins;
 mod paths;
 mod phases;
+mod routing;
+mod sends;
 mod starts;

@@ -1,6 +1,7 @@
 //! Options whose effect no other room shows.
 
 use crate::site::{Client, Site, balance, settings};
+use highwater_core::settings::RetryCount;
 use highwater_gateway::Gateway;
 use highwater_lab::sockets::{Answer, Gate, ScriptedNode};
 use std::time::Duration;
@@ -22,7 +23,11 @@ async fn strict_refuses_a_request_without_the_version_and_lenient_does_not() {
 // hardening E2
 #[tokio::test]
 async fn an_answer_beyond_max_reply_is_no_answer() {
-    let site = Site::with(|s| s.chains[0].max_reply = 2000).await;
+    let site = Site::with(|s| {
+        s.chains[0].max_reply = 2000;
+        s.chains[0].engine.retry.count = RetryCount::Times(0);
+    })
+    .await;
     let long = |len: usize| Answer::result(format!("\"{}\"", "a".repeat(len)));
     site.node.on("eth_getBalance").once(long(5000));
     site.node.on("eth_getBalance").always(long(1000));
@@ -42,7 +47,7 @@ async fn without_the_chain_check_nobody_is_asked_and_nobody_quarantined() {
     let node = ScriptedNode::start().await;
     node.set_chain_id(5);
     let mut settings = settings(&[("ethereum", Some(1), &[node.url()])]);
-    settings.chains[0].verify_chain_id = false;
+    settings.chains[0].engine.verify_chain_id = false;
     let gateway = Gateway::start(settings).await.unwrap();
     let mut client = Client::connect(gateway.addr).await;
     assert_eq!(client.get("/readyz").await.status, 200);
@@ -60,6 +65,7 @@ async fn an_attempt_that_outlives_the_chains_timeout_is_given_to_the_next_endpoi
     slow.on("eth_getBalance").always(Answer::hang(&gate));
     other.on("eth_getBalance").always(Answer::result("\"0x7\""));
     let mut settings = settings(&[("ethereum", Some(1), &[slow.url(), other.url()])]);
+    settings.chains[0].endpoints[1].tier = 1;
     settings.chains[0].timeout = Duration::from_millis(300);
     settings.server.deadline = Duration::from_secs(600);
     let gateway = Gateway::start(settings).await.unwrap();

@@ -95,15 +95,24 @@ pub(crate) fn settings(chains: &[(&str, Option<u64>, &[String])]) -> Settings {
         endpoints: urls
             .iter()
             .enumerate()
-            .map(|(at, url)| EndpointSettings {
-                label: format!("node-{at}"),
-                url: SecretUrl::parse(url).unwrap(),
+            .map(|(at, url)| {
+                EndpointSettings::new(format!("node-{at}"), SecretUrl::parse(url).unwrap())
             })
             .collect(),
         timeout: Duration::from_secs(5),
+        deadline: None,
+        write_timeout: None,
         writes: WritePolicy::Once,
-        verify_chain_id: true,
+        broadcast_to: 3,
+        verify_writes: None,
+        private_writes: false,
+        never_repeat: vec![],
         max_reply: 32 * 1024 * 1024,
+        // Probes are requests that no test counts on.
+        engine: highwater_core::settings::Settings {
+            probe: None,
+            ..highwater_core::settings::Settings::gateway()
+        },
     });
     Settings {
         server: ServerSettings {
@@ -125,6 +134,7 @@ pub(crate) fn settings(chains: &[(&str, Option<u64>, &[String])]) -> Settings {
             response_headers: false,
             require_ready: false,
             methods: MethodRules::default(),
+            region: None,
         },
         admin: AdminSettings {
             listen: None,
@@ -149,6 +159,9 @@ pub(crate) fn key(name: &str, text: &str) -> KeySettings {
         methods: MethodRules::default(),
         origins: vec![],
         chains: vec![],
+        strategy: None,
+        writes: None,
+        private_writes: None,
     }
 }
 

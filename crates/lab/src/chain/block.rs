@@ -3,6 +3,8 @@
 //! The header hash is the keccak of the RLP header, roots and bloom are computed, transactions are
 //! signed. Only the state root stands for nothing, since there is no state trie.
 
+use std::sync::{Arc, OnceLock};
+
 use alloy_consensus::constants::EMPTY_WITHDRAWALS;
 use alloy_consensus::proofs::{calculate_receipt_root, calculate_transaction_root};
 use alloy_consensus::{
@@ -38,6 +40,8 @@ pub struct Mined {
     pub gas_used: u64,
     /// Block-wide index of its first log.
     pub first_log: u64,
+    /// Its logs as JSON, once somebody asked.
+    pub(crate) logs: OnceLock<Vec<String>>,
 }
 
 /// A block.
@@ -51,6 +55,8 @@ pub struct Block {
     pub branch: Branch,
     /// Its transactions.
     pub mined: Vec<Mined>,
+    /// It as JSON, with the hashes of its transactions, once somebody asked.
+    pub(crate) json: OnceLock<String>,
 }
 
 impl Block {
@@ -71,7 +77,7 @@ pub(super) struct Sent {
 /// Makes the block at a height of a branch.
 pub(super) fn build(
     spec: &ChainSpec,
-    accounts: &[Account],
+    accounts: &[Arc<Account>],
     (branch, height): (Branch, u64),
     parent: B256,
     sent: &[Sent],
@@ -121,6 +127,7 @@ pub(super) fn build(
         hash,
         branch,
         mined,
+        json: OnceLock::new(),
     }
 }
 
@@ -238,6 +245,7 @@ impl Builder<'_> {
             from,
             gas_used: gas,
             first_log,
+            logs: OnceLock::new(),
         });
     }
 }

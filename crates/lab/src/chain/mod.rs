@@ -8,6 +8,7 @@
 
 mod account;
 mod block;
+mod quarry;
 mod sender;
 mod spec;
 pub mod state;
@@ -22,6 +23,7 @@ use parking_lot::Mutex;
 
 pub use account::ACCOUNTS;
 pub use block::{Block, GAS_LIMIT, Mined, TRANSFER, base_fee, contract};
+pub use quarry::Quarry;
 pub use sender::Sender;
 pub use spec::{ChainSpec, Fork, Reach};
 pub use state::Branch;
@@ -43,7 +45,8 @@ pub struct Found {
 /// A chain, shared by every node on it.
 pub struct Chain {
     spec: ChainSpec,
-    accounts: Vec<Account>,
+    accounts: Vec<Arc<Account>>,
+    quarry: Arc<Quarry>,
     tree: Mutex<Tree>,
 }
 
@@ -51,16 +54,23 @@ impl Chain {
     /// The chain of these numbers; transactions beyond [`ACCOUNTS`] are cut.
     #[must_use]
     pub fn new(spec: ChainSpec) -> Self {
+        Self::from_quarry(spec, Arc::default())
+    }
+
+    /// The same, with what other chains have made already.
+    #[must_use]
+    pub fn from_quarry(spec: ChainSpec, quarry: Arc<Quarry>) -> Self {
         let mut spec = spec;
         spec.transactions = spec.transactions.min(ACCOUNTS);
         spec.start = spec.start.max(spec.first);
         let accounts = (0..spec.transactions)
-            .map(|index| Account::new(spec.seed, index))
+            .map(|index| quarry.account(spec.seed, index))
             .collect();
-        let tree = Mutex::new(Tree::new(&spec));
+        let tree = Mutex::new(Tree::new(&spec, quarry.vein(&spec)));
         Self {
             spec,
             accounts,
+            quarry,
             tree,
         }
     }
@@ -74,7 +84,10 @@ impl Chain {
     /// The addresses that send synthetic transactions.
     #[must_use]
     pub fn senders(&self) -> Vec<Address> {
-        self.accounts.iter().map(Account::address).collect()
+        self.accounts
+            .iter()
+            .map(|account| account.address())
+            .collect()
     }
 
     /// Height of the head in a view.
@@ -157,7 +170,7 @@ impl Chain {
     pub fn send(&self, view: &View, raw: &[u8]) -> Result<B256, SendRefused> {
         let spec = &self.spec;
         let next = spec.head_at(view.at) + 1;
-        self.tree.lock().send(spec, next, raw)
+        self.tree.lock().send(spec, next, raw, &self.quarry)
     }
 
     /// How many transactions of an account are in blocks up to a height of a view.

@@ -1,15 +1,18 @@
 //! A client's own account: makes transactions that the chain's own senders never make.
 
+use std::sync::Arc;
+
 use alloy_consensus::{SignableTransaction as _, TxEnvelope, TxLegacy};
 use alloy_eips::Encodable2718 as _;
 use alloy_primitives::{Address, B256, TxKind, U256, hex};
 
 use super::account::{ACCOUNTS, Account};
+use super::quarry::Quarry;
 
 /// An account for simulated clients.
 #[derive(Clone)]
 pub struct Sender {
-    account: Account,
+    account: Arc<Account>,
     chain_id: u64,
 }
 
@@ -17,8 +20,14 @@ impl Sender {
     /// Client account number `index` of a seed; none is a sender of the chain itself.
     #[must_use]
     pub fn new(seed: u64, chain_id: u64, index: usize) -> Self {
+        Self::from_quarry(seed, chain_id, index, &Quarry::default())
+    }
+
+    /// The same, with what other runs have made already.
+    #[must_use]
+    pub fn from_quarry(seed: u64, chain_id: u64, index: usize, quarry: &Quarry) -> Self {
         Self {
-            account: Account::new(seed, ACCOUNTS + index),
+            account: quarry.account(seed, ACCOUNTS + index),
             chain_id,
         }
     }

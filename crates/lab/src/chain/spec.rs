@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// Who takes part in a fork.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reach {
     /// The whole network: a reorg.
     Everyone,
@@ -12,7 +12,7 @@ pub enum Reach {
 }
 
 /// Blocks replaced by others of the same heights.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fork {
     /// When, in chain time.
     pub at: Duration,
@@ -23,7 +23,7 @@ pub struct Fork {
 }
 
 /// The numbers of a chain. Two chains with equal numbers are equal to the byte.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ChainSpec {
     /// Keys, addresses, amounts and hashes come from it.
     pub seed: u64,

@@ -10,6 +10,7 @@ use alloy_primitives::{Address, B256};
 
 use super::account::Account;
 use super::block::{self, Block, Sent};
+use super::quarry::{Quarry, Vein};
 use super::spec::{ChainSpec, Reach};
 use super::state::Branch;
 use super::view::View;
@@ -82,11 +83,14 @@ pub(super) struct Tree {
     known: HashMap<B256, Address>,
     /// Highest block built on any branch.
     built: u64,
+    /// Blocks that chains of the same numbers share, as long as nothing was sent here.
+    vein: Option<Vein>,
 }
 
 impl Tree {
-    pub(super) fn new(spec: &ChainSpec) -> Self {
+    pub(super) fn new(spec: &ChainSpec, vein: Vein) -> Self {
         Self {
+            vein: Some(vein),
             branches: vec![Vec::new(); spec.forks.len() + 1],
             by_hash: HashMap::new(),
             places: HashMap::new(),
@@ -100,7 +104,7 @@ impl Tree {
     pub(super) fn block(
         &mut self,
         spec: &ChainSpec,
-        accounts: &[Account],
+        accounts: &[Arc<Account>],
         branch: Branch,
         height: u64,
     ) -> Arc<Block> {
@@ -123,8 +127,22 @@ impl Tree {
             }
             let sent = self.sent_for(next);
             let parent = parent.unwrap_or_default();
-            let block = block::build(spec, accounts, (branch, next), parent, &sent);
-            self.keep(Arc::new(block));
+            let build = || Arc::new(block::build(spec, accounts, (branch, next), parent, &sent));
+            if index == 0 && !sent.is_empty() {
+                self.vein = None;
+            }
+            let block = match &self.vein {
+                Some(vein) if index == 0 => {
+                    let mut vein = vein.lock();
+                    let at = usize::try_from(next - from).unwrap_or(usize::MAX);
+                    if at >= vein.len() {
+                        vein.push(build());
+                    }
+                    Arc::clone(&vein[at])
+                }
+                Some(_) | None => build(),
+            };
+            self.keep(block);
         }
         let offset = usize::try_from(height - from).unwrap_or(usize::MAX);
         Arc::clone(&self.branches[index][offset])
@@ -161,6 +179,7 @@ impl Tree {
         spec: &ChainSpec,
         next: u64,
         raw: &[u8],
+        quarry: &Quarry,
     ) -> Result<B256, SendRefused> {
         let tx = TxEnvelope::decode_2718_exact(raw).map_err(|_| SendRefused::Undecodable)?;
         let hash = *tx.tx_hash();
@@ -170,7 +189,8 @@ impl Tree {
         if tx.chain_id().is_some_and(|id| id != spec.chain_id) {
             return Err(SendRefused::WrongChain);
         }
-        let from = tx.recover_signer().map_err(|_| SendRefused::Undecodable)?;
+        let from = quarry.signer(hash, || tx.recover_signer());
+        let from = from.map_err(|_| SendRefused::Undecodable)?;
         let height = next.max(self.built + 1);
         let waiting = self.senders.entry(from).or_default();
         let nonce = tx.nonce();

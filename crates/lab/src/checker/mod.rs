@@ -5,10 +5,17 @@
 //! A promise binds from answer to call: what a client had been told when it asked is what the
 //! answer is held to, and calls in flight at the same time owe each other nothing.
 
+mod course;
+mod deserts;
+mod known;
 mod ledger;
 mod logs;
+mod perfect;
+mod promises;
 mod question;
 mod reads;
+mod service;
+mod standing;
 mod traffic;
 
 use std::fmt;
@@ -17,8 +24,10 @@ use std::time::Duration;
 
 use crate::chain::Chain;
 use crate::history::History;
-use crate::scenario::{Budget, Scenario};
+pub use course::Course;
 use ledger::Ledger;
+pub use promises::{Outage, Promises};
+pub use standing::{Dead, Pause, Return, Said, Share};
 
 /// A kind of broken promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -49,6 +58,40 @@ pub enum Breach {
     OverBudget,
     /// An answer that no endpoint gave.
     Invented,
+    /// An answer taken from a reply with another id, or with a result and an error.
+    Unsound,
+    /// An endpoint got a request after it said that it serves another chain.
+    OtherChain,
+    /// A call, or all calls of an outage, cost more requests than allowed.
+    Amplified,
+    /// A read failed though an endpoint was there that fails nobody.
+    Unanswered,
+    /// Null was given for a value that somebody had, or that nobody else was asked for.
+    NullWon,
+    /// A call was answered after its deadline.
+    Late,
+    /// An endpoint got a request before it had said which chain it serves.
+    Unchecked,
+    /// An endpoint that fails everything got more requests than trials.
+    Crowded,
+    /// An endpoint got a request before the time was over that it had asked for.
+    Hasty,
+    /// An endpoint of a higher tier got a request although the lowest tier fails nobody.
+    OutOfTier,
+    /// An endpoint got more or fewer requests than its standing deserves.
+    Misrouted,
+    /// An endpoint was asked although nobody had called for a long time.
+    Restless,
+    /// An endpoint's head was not asked for although calls came.
+    Unprobed,
+    /// An endpoint that works again got nothing.
+    Forgotten,
+    /// A call went on although it had its answer.
+    AskedOn,
+    /// A call went to the same endpoint again before it went to another one.
+    AskedAgain,
+    /// A call went to a second endpoint beside the first one that may not, or not yet.
+    Copied,
 }
 
 /// One broken promise.
@@ -74,47 +117,6 @@ impl fmt::Display for Violation {
     }
 }
 
-/// What a history is held to.
-#[derive(Clone, Debug)]
-pub struct Promises {
-    /// Blocks by which an answer at `latest` may be behind what endpoints have shown.
-    pub stale_blocks: u64,
-    /// Budget of each endpoint.
-    pub budgets: Vec<Option<Budget>>,
-    /// Methods of which one call may reach one endpoint only.
-    pub once: Vec<String>,
-    /// Methods that may be answered without an endpoint.
-    pub local: Vec<String>,
-}
-
-impl Promises {
-    /// The promises of a scenario, with the methods that no node may see twice.
-    #[must_use]
-    pub fn of(scenario: &Scenario) -> Self {
-        let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-        Self {
-            stale_blocks: scenario.stale_blocks,
-            budgets: scenario.nodes.iter().map(|(_, budget)| *budget).collect(),
-            once: names(&[
-                "eth_sendTransaction",
-                "eth_sendUserOperation",
-                "eth_newFilter",
-                "eth_newBlockFilter",
-                "eth_newPendingTransactionFilter",
-                "eth_sign",
-                "eth_signTransaction",
-                "personal_sendTransaction",
-            ]),
-            local: names(&[
-                "eth_chainId",
-                "net_version",
-                "web3_clientVersion",
-                "eth_blockNumber",
-            ]),
-        }
-    }
-}
-
 /// Every broken promise of a history, in the order in which they showed.
 #[must_use]
 pub fn check(history: &History, chain: &Arc<Chain>, promises: &Promises) -> Vec<Violation> {
@@ -123,6 +125,11 @@ pub fn check(history: &History, chain: &Arc<Chain>, promises: &Promises) -> Vec<
     reads::check(&ledger, chain, promises, &mut found);
     logs::check(&ledger, chain, &mut found);
     traffic::check(&ledger, promises, &mut found);
+    service::check(&ledger, chain, promises, &mut found);
+    known::check(&ledger, chain, promises, &mut found);
+    standing::check(&ledger, promises, &mut found);
+    course::check(&ledger, promises, &mut found);
+    found.retain(|violation| !promises.exempt.contains(&violation.breach));
     found.sort_by_key(|violation| (violation.at, violation.call, violation.breach));
     found
 }

@@ -4,6 +4,7 @@ use alloy_primitives::{Address, U256, hex};
 use serde_json::Value;
 
 use super::ledger::Entry;
+use crate::call::members;
 use crate::chain::state::{ReadAt, balance_tag, call_tag, read_at, storage_tag};
 
 /// The block that a call names.
@@ -74,6 +75,20 @@ pub(super) fn height(method: &str, result: &Value) -> Option<u64> {
         "eth_blockNumber" => quantity(result.as_str()?),
         "eth_getBlockByNumber" | "eth_getBlockByHash" => quantity(result.get("number")?.as_str()?),
         _ => place(method, result).map(|place| place.height),
+    }
+}
+
+/// The same of an answer that nobody parsed.
+pub(super) fn raw_height(method: &str, raw: &str) -> Option<u64> {
+    let plain = || raw.strip_prefix('"')?.strip_suffix('"');
+    match method {
+        "eth_blockNumber" => quantity(plain()?),
+        "eth_getBlockByNumber" | "eth_getBlockByHash" => {
+            let [number] = members(raw, ["number"])?;
+            quantity(number?.strip_prefix('"')?.strip_suffix('"')?)
+        }
+        "eth_getBalance" | "eth_call" | "eth_getStorageAt" => Some(read_at(plain()?)?.height),
+        _ => None,
     }
 }
 

@@ -113,8 +113,11 @@ fn shown(ledger: &Ledger<'_>) -> Vec<(Duration, u64)> {
     let mut highest = 0;
     let mut shown = Vec::new();
     for served in &ledger.served {
-        for (method, result) in served.methods.iter().zip(&served.results) {
-            if let Some(height) = question::height(method, result) {
+        for (method, reply) in served.methods.iter().zip(&served.replies) {
+            if let Some(height) = reply
+                .result
+                .and_then(|raw| question::raw_height(method, raw))
+            {
                 highest = highest.max(height);
             }
         }
@@ -167,7 +170,12 @@ fn orphaned(
                 .is_some_and(|block| result["hash"] == block.hash.to_string()),
         }
     };
-    if held(entry.called) || held(answer.at) {
+    let during = entry.called..=answer.at;
+    let forks = chain.spec().forks.iter().map(|fork| fork.at);
+    let mut before = forks
+        .filter(|at| during.contains(at))
+        .map(|at| at.saturating_sub(Duration::from_nanos(1)));
+    if held(entry.called) || held(answer.at) || before.any(held) {
         return None;
     }
     Some(format!("block {height} of the answer is on another fork"))

@@ -13,6 +13,10 @@ use crate::history::{Event, Got, History};
 use crate::node::{Carriage, Dialect, Latency, Node, Profile};
 use crate::scenario::Budget;
 
+mod course;
+mod routing;
+mod standing;
+
 const MS: Duration = Duration::from_millis(1);
 const WHO: Address = Address::repeat_byte(3);
 
@@ -41,11 +45,12 @@ fn promises() -> Promises {
         })],
         once: vec!["eth_sendTransaction".into()],
         local: vec!["eth_blockNumber".into()],
+        ..Promises::default()
     }
 }
 
-fn breaches(history: &History) -> Vec<Breach> {
-    let found = check(history, &chain(), &promises());
+fn breaches(history: &History, promises: &Promises) -> Vec<Breach> {
+    let found = check(history, &chain(), promises);
     found
         .into_iter()
         .map(|violation| violation.breach)
@@ -97,6 +102,8 @@ impl Tale {
             at: MS * at,
             node: 0,
             methods: vec![method.into()],
+            ids: vec![Some("1".into())],
+            status: 200,
             body: json!({"id": 1, "result": result}).to_string(),
         });
     }
@@ -105,15 +112,20 @@ impl Tale {
         self.events.push(Event::Received {
             at: MS * at,
             node,
+            id: Some(self.calls.to_string()),
             method: method.into(),
             params: params.to_string(),
         });
         self
     }
 
-    fn breaches(mut self) -> Vec<Breach> {
+    fn breaches(self) -> Vec<Breach> {
+        self.breaches_of(&promises())
+    }
+
+    fn breaches_of(mut self, promises: &Promises) -> Vec<Breach> {
         self.events.sort_by_key(Event::at);
-        breaches(&self.events.into_iter().collect())
+        breaches(&self.events.into_iter().collect(), promises)
     }
 }
 

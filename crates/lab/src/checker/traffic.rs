@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::ledger::{Entry, Ledger};
+use super::ledger::{Ledger, Served};
 use super::{Breach, Promises, Violation};
 use crate::history::Got;
 
@@ -43,9 +43,11 @@ fn ids(ledger: &Ledger<'_>, found: &mut Vec<Violation>) {
 }
 
 fn once(ledger: &Ledger<'_>, promises: &Promises, found: &mut Vec<Violation>) {
+    let is_once = |method: &str| promises.once.iter().any(|once| once == method);
+    let refused = refused(ledger, promises);
     let mut nodes: BTreeMap<(&str, String), Vec<(Duration, usize)>> = BTreeMap::new();
     for reached in &ledger.reached {
-        if promises.once.iter().any(|method| method == reached.method) {
+        if is_once(reached.method) && !refused.contains(&(reached.node, reached.id)) {
             let params = serde_json::from_str::<Value>(reached.params).unwrap_or_default();
             let key = (reached.method, params.to_string());
             nodes
@@ -54,27 +56,59 @@ fn once(ledger: &Ledger<'_>, promises: &Promises, found: &mut Vec<Violation>) {
                 .push((reached.at, reached.node));
         }
     }
-    for ((method, params), seen) in nodes {
-        let same = |entry: &&Entry<'_>| {
-            let own = Value::from(entry.params.clone()).to_string();
-            entry.method == method && own == params
-        };
-        let asked: Vec<&Entry<'_>> = ledger.entries.iter().filter(same).collect();
+    let mut asked: BTreeMap<(&str, String), Vec<u64>> = BTreeMap::new();
+    for entry in ledger.entries.iter().filter(|entry| is_once(entry.method)) {
+        let params = Value::from(entry.params.clone()).to_string();
+        let calls = asked.entry((entry.method, params)).or_default();
+        calls.push(entry.call);
+    }
+    for (key, seen) in nodes {
+        let calls = asked.get(&key).map_or(&[][..], Vec::as_slice);
         let distinct: BTreeSet<usize> = seen.iter().map(|(_, node)| *node).collect();
+        // The same bytes may go to the same endpoint again; everything else has its effect twice.
+        let count = if key.0 == "eth_sendRawTransaction" {
+            distinct.len()
+        } else {
+            seen.len()
+        };
         // As many calls as endpoints can each have gone to its own.
-        if distinct.len() > asked.len().max(1) {
+        if count > calls.len().max(1) {
             found.push(Violation {
                 breach: Breach::SentTwice,
                 at: seen.last().map_or(Duration::ZERO, |(at, _)| *at),
-                call: asked.last().map(|entry| entry.call),
+                call: calls.last().copied(),
                 detail: format!(
-                    "{method} called {} times reached {} endpoints",
-                    asked.len(),
-                    distinct.len()
+                    "{} called {} times reached {} endpoints, {} times",
+                    key.0,
+                    calls.len(),
+                    distinct.len(),
+                    seen.len(),
                 ),
             });
         }
     }
+}
+
+/// Requests of which the endpoint's answer proves that they had no effect: it turned them
+/// away, or does not know the method.
+fn refused<'a>(ledger: &Ledger<'a>, promises: &Promises) -> HashSet<(usize, Option<&'a str>)> {
+    let mut refused = HashSet::new();
+    for served in &ledger.served {
+        let once = |method: &String| promises.once.contains(method);
+        if !served.methods.iter().any(once) {
+            continue;
+        }
+        let unknown = |error: &str| {
+            let error: Value = serde_json::from_str(error).unwrap_or_default();
+            error["code"] == -32601
+        };
+        let mut errors = served.replies.iter().filter_map(|reply| reply.error);
+        if matches!(served.status, 401..=403 | 413 | 429) || errors.any(unknown) {
+            let ids = served.ids.iter().map(|id| (served.node, id.as_deref()));
+            refused.extend(ids);
+        }
+    }
+    refused
 }
 
 fn budgets(ledger: &Ledger<'_>, promises: &Promises, found: &mut Vec<Violation>) {
@@ -103,44 +137,97 @@ fn budgets(ledger: &Ledger<'_>, promises: &Promises, found: &mut Vec<Violation>)
     }
 }
 
-fn invented(ledger: &Ledger<'_>, promises: &Promises, found: &mut Vec<Violation>) {
-    let mut served = HashSet::new();
-    let mut parts = HashSet::new();
-    let mut next = ledger.served.iter().peekable();
-    let mut answers: Vec<_> = ledger.results().collect();
-    answers.sort_by_key(|(entry, answer, _)| (answer.at, entry.call));
-    for (entry, answer, result) in answers {
-        while let Some(given) = next.next_if(|given| given.at <= answer.at) {
-            for result in &given.results {
-                served.insert(fingerprint(result));
-                for part in result.as_array().into_iter().flatten() {
-                    parts.insert(fingerprint(part));
-                }
+/// Where an answer can have come from. What an endpoint said is known by the hash of its bytes: a
+/// long history serves gigabytes, and no one chooses answers here so that two collide.
+#[derive(Default)]
+struct Sources<'a> {
+    sound: HashSet<u64>,
+    unsound: HashSet<u64>,
+    /// All results so far, and how many of them are in the sets below.
+    results: Vec<&'a str>,
+    sorted: usize,
+    /// Results written in one way, and the elements of those that are lists.
+    plain: HashSet<u64>,
+    parts: HashSet<u64>,
+}
+
+impl<'a> Sources<'a> {
+    fn serve(&mut self, served: &Served<'a>) {
+        for reply in &served.replies {
+            let Some(result) = reply.result else { continue };
+            let mut asked = served.ids.iter();
+            if asked.any(|id| reply.answers(id.as_deref())) {
+                self.sound.insert(hash(result));
+                self.results.push(result);
+            } else {
+                self.unsound.insert(hash(result));
             }
         }
-        if promises.local.iter().any(|method| method == entry.method) {
-            continue;
+    }
+
+    /// Whether endpoints gave this answer, or all parts of this list, perhaps written otherwise.
+    fn gave(&mut self, answer: &str) -> bool {
+        if self.sound.contains(&hash(answer)) {
+            return true;
         }
-        // A list may be put together from lists; every element must still be an endpoint's.
-        let whole = served.contains(&fingerprint(result));
-        let joined = result
-            .as_array()
-            .is_some_and(|list| list.iter().all(|part| parts.contains(&fingerprint(part))));
-        if !whole && !joined {
-            found.push(Violation {
-                breach: Breach::Invented,
-                at: answer.at,
-                call: Some(entry.call),
-                detail: format!("no endpoint gave this answer to {}", entry.method),
-            });
+        let Ok(result) = serde_json::from_str::<Value>(answer) else {
+            return false;
+        };
+        for given in &self.results[self.sorted..] {
+            let Ok(given) = serde_json::from_str::<Value>(given) else {
+                continue;
+            };
+            self.plain.insert(hash(&given.to_string()));
+            for part in given.as_array().into_iter().flatten() {
+                self.parts.insert(hash(&part.to_string()));
+            }
         }
+        self.sorted = self.results.len();
+        let joined = |list: &Vec<Value>| {
+            let mut parts = list.iter();
+            parts.all(|part| self.parts.contains(&hash(&part.to_string())))
+        };
+        self.plain.contains(&hash(&result.to_string())) || result.as_array().is_some_and(joined)
     }
 }
 
-/// Sixty-four bits in place of an answer: a long history serves gigabytes, and no one chooses
-/// answers here so that two collide.
-fn fingerprint(value: &Value) -> u64 {
+fn invented(ledger: &Ledger<'_>, promises: &Promises, found: &mut Vec<Violation>) {
+    let mut sources = Sources::default();
+    let mut next = ledger.served.iter().peekable();
+    let mut answers: Vec<_> = ledger.results().collect();
+    answers.sort_by_key(|(_, answer, _)| answer.place);
+    for (entry, answer, _) in answers {
+        while let Some(given) = next.next_if(|given| given.place < answer.place) {
+            sources.serve(given);
+        }
+        let Got::Result(text) = answer.got else {
+            continue;
+        };
+        if promises.local.iter().any(|method| method == entry.method) || sources.gave(text) {
+            continue;
+        }
+        let (breach, detail) = if sources.unsound.contains(&hash(text)) {
+            // An answer with another id is reported as such.
+            if answer.id != Some(entry.id) {
+                continue;
+            }
+            let detail = "the answer is from a reply with another id or with an error beside it";
+            (Breach::Unsound, detail.to_owned())
+        } else {
+            let detail = format!("no endpoint gave this answer to {}", entry.method);
+            (Breach::Invented, detail)
+        };
+        found.push(Violation {
+            breach,
+            at: answer.at,
+            call: Some(entry.call),
+            detail,
+        });
+    }
+}
+
+fn hash(text: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
-    value.to_string().hash(&mut hasher);
+    text.hash(&mut hasher);
     hasher.finish()
 }

@@ -97,6 +97,8 @@ pub enum Seen {
     Complete {
         /// HTTP status.
         status: u16,
+        /// Headers beside the content's type and length.
+        headers: Vec<(String, String)>,
         /// The body.
         body: Bytes,
     },
@@ -124,6 +126,7 @@ impl Exchange {
                 }
                 let complete = Seen::Complete {
                     status: delivery.status,
+                    headers: delivery.headers.clone(),
                     body: delivery.body.clone(),
                 };
                 Some((at, complete))

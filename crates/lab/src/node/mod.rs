@@ -58,6 +58,8 @@ pub struct Node {
     chain: Arc<Chain>,
     /// Its place in the fleet; chance differs by it.
     index: u64,
+    /// The seed of its chances.
+    luck: u64,
     requests: u64,
     buckets: BTreeMap<(usize, String), Bucket>,
     used: BTreeMap<usize, u64>,
@@ -68,16 +70,25 @@ impl Node {
     /// A node on a chain; `index` is its place in the fleet.
     #[must_use]
     pub fn new(profile: Profile, chain: Arc<Chain>, index: u64) -> Self {
-        let filters = Filters::new(Rng::at(chain.spec().seed, &[index, u64::MAX]));
+        let luck = chain.spec().seed;
+        let filters = Filters::new(Rng::at(luck, &[index, u64::MAX]));
         Self {
             profile,
             chain,
             index,
+            luck,
             requests: 0,
             buckets: BTreeMap::new(),
             used: BTreeMap::new(),
             filters,
         }
+    }
+
+    /// With chances of another seed than its chain's.
+    #[must_use]
+    pub fn with_luck(mut self, seed: u64) -> Self {
+        self.luck = seed;
+        self
     }
 
     /// What it is.
@@ -105,7 +116,7 @@ impl Node {
     /// Takes one request. `client` tells callers apart where a limit is per client.
     pub fn ask(&mut self, now: Duration, client: &str, body: &[u8]) -> Exchange {
         self.requests += 1;
-        let mut rng = Rng::at(self.chain.spec().seed, &[self.index, self.requests]);
+        let mut rng = Rng::at(self.luck, &[self.index, self.requests]);
         let (batch, calls) = parse_calls(body);
         let mut delay = self.profile.latency.draw(&mut rng);
         let struck = self.struck(now, &calls, &mut rng);
@@ -143,7 +154,7 @@ impl Node {
             let block = spec.born_at(spec.head_at(now) + 1);
             delay = delay.max(block.saturating_sub(now));
         }
-        let mut rng = Rng::at(self.chain.spec().seed, &[self.index, self.requests, 1]);
+        let mut rng = Rng::at(self.luck, &[self.index, self.requests, 1]);
         let (carriage, said) = self.answer(now, (batch, &calls), &mut rng);
         let cue = shaping.iter().fold(Cue::graver(cue, said), |cue, carries| {
             Cue::graver(cue, Cue::carried(carries, &carriage))

@@ -30,6 +30,12 @@ impl Dialect {
         })
     }
 
+    /// Whether logs up to a block above the head are those up to the head, without a word.
+    #[must_use]
+    pub fn clamps_logs(self) -> bool {
+        self.logs_above_head(1, 0).is_none()
+    }
+
     /// Logs of a block hash that the node has not seen.
     #[must_use]
     pub fn logs_unknown_hash(self) -> Miss {

@@ -23,6 +23,13 @@ pub(super) fn data(bytes: impl AsRef<[u8]>) -> String {
 /// A block; its transactions whole or as hashes.
 #[must_use]
 pub(super) fn block(block: &Block, full: bool) -> String {
+    if full {
+        return whole(block, full);
+    }
+    block.json.get_or_init(|| whole(block, full)).clone()
+}
+
+fn whole(block: &Block, full: bool) -> String {
     let mut out = header(block);
     out.pop();
     let size = 600
@@ -216,6 +223,16 @@ pub(super) fn receipt(block: &Block, index: usize) -> String {
 #[must_use]
 pub(super) fn log(block: &Block, index: usize, at: usize) -> String {
     let mined: &Mined = &block.mined[index];
+    let logs = mined.logs.get_or_init(|| {
+        let count = mined.receipt.logs().len();
+        (0..count)
+            .map(|at| write_log(block, (mined, index), at))
+            .collect()
+    });
+    logs[at].clone()
+}
+
+fn write_log(block: &Block, (mined, index): (&Mined, usize), at: usize) -> String {
     let log = &mined.receipt.logs()[at];
     let topics: Vec<String> = log
         .topics()

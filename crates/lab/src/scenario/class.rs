@@ -96,3 +96,29 @@ pub(super) fn find(name: &str) -> Option<(u16, i64, &'static str)> {
 pub(super) fn names() -> Vec<&'static str> {
     CLASSES.iter().map(|(class, ..)| *class).collect()
 }
+
+/// Whether an error to a method is the chain's answer to the caller, whichever endpoint is asked: it
+/// reverts, the request is wrong, the transaction is. A refused range is so too where there is no
+/// range, and so is what Besu says of a range that ends above its head, in words that tell nothing.
+#[must_use]
+pub fn is_answer(method: &str, error: &str) -> bool {
+    const ANSWERS: [&str; 6] = [
+        "execution_revert",
+        "invalid_params",
+        "invalid_request",
+        "parse_error",
+        "tx_rejected",
+        "already_known",
+    ];
+    let says = |name: &str| {
+        let known = find(name);
+        known.is_some_and(|(_, _, message)| error.contains(message))
+    };
+    let besu = || error.contains("\"Invalid params\"");
+    ANSWERS.into_iter().any(says)
+        || if method == "eth_getLogs" {
+            besu()
+        } else {
+            says("range_limit")
+        }
+}

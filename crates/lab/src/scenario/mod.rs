@@ -7,6 +7,7 @@ mod class;
 mod fault;
 mod quantity;
 mod raw;
+mod router;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,9 +15,11 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+pub use class::is_answer;
 pub use quantity::parse_duration;
+pub use router::{Choice, Preset, Retries, Routing, Seat};
 
-use crate::chain::{ACCOUNTS, Chain, ChainSpec, Fork, Reach};
+use crate::chain::{ACCOUNTS, Chain, ChainSpec, Fork, Quarry, Reach};
 use crate::node::{Dialect, Latency, Node, Profile, Sees, What};
 use raw::{RawChain, RawLatency, RawLoad, RawNode, RawScenario};
 
@@ -48,6 +51,9 @@ pub enum Ask {
     Receipt,
     /// `eth_sendRawTransaction` of a new transfer.
     Send,
+    /// `eth_newFilter`, different each time: a request that only one node may get. Asked only
+    /// where `asks` names it.
+    Filter,
 }
 
 /// The load of a run.
@@ -87,8 +93,14 @@ pub struct Scenario {
     pub load: Load,
     /// Blocks by which an answer at `latest` may be behind the head.
     pub stale_blocks: u64,
+    /// Most calls that may get no right answer; `None`: any number.
+    pub errors: Option<u64>,
+    /// How soon after the beginning of a fault calls are as fast as before; `None`: whenever.
+    pub settle: Option<Duration>,
     /// The nodes, with what each may be asked.
     pub nodes: Vec<(Profile, Option<Budget>)>,
+    /// The router between clients and nodes, where a run has one.
+    pub router: Routing,
 }
 
 /// Why a scenario is refused.
@@ -137,9 +149,11 @@ impl Scenario {
         let seed = seed.or(raw.seed).unwrap_or(1);
         let mut chain = chain(text, raw.chain, seed)?;
         let load = load(text, raw.load)?;
+        let mut router = router::check(text, raw.router, chain.block_time)?;
         let span = raw.nodes.span();
         let mut nodes = Vec::new();
         let mut strays = Vec::new();
+        let mut groups = Vec::new();
         for raw in raw.nodes.into_inner() {
             let name = raw.name.get_ref();
             if nodes
@@ -149,6 +163,7 @@ impl Scenario {
                 let message = format!("two nodes are called `{name}`");
                 return Err(at(raw.name.span(), message));
             }
+            router.seats.push(router::seat(text, &raw, &mut groups)?);
             nodes.push(node(text, raw, (nodes.len(), &mut strays))?);
         }
         if nodes.is_empty() {
@@ -162,18 +177,29 @@ impl Scenario {
             chain,
             load,
             stale_blocks: raw.bounds.stale_blocks.unwrap_or(2),
+            errors: raw.bounds.errors,
+            settle: raw.bounds.settle.map(|settle| settle.0),
             nodes,
+            router,
         })
     }
 
     /// The chain and its nodes, ready to be asked.
     #[must_use]
     pub fn build(&self) -> (Arc<Chain>, Vec<Node>) {
-        let chain = Arc::new(Chain::new(self.chain.clone()));
+        self.build_from(&Arc::default())
+    }
+
+    /// The same, with what other chains have made already.
+    #[must_use]
+    pub fn build_from(&self, quarry: &Arc<Quarry>) -> (Arc<Chain>, Vec<Node>) {
+        let chain = Chain::from_quarry(self.chain.clone(), Arc::clone(quarry));
+        let chain = Arc::new(chain);
         let nodes = self.nodes.iter().enumerate();
         let nodes = nodes
             .map(|(index, (profile, _))| {
-                Node::new(profile.clone(), Arc::clone(&chain), index as u64)
+                let node = Node::new(profile.clone(), Arc::clone(&chain), index as u64);
+                node.with_luck(self.seed)
             })
             .collect();
         (chain, nodes)
@@ -210,7 +236,7 @@ fn chain(text: &str, raw: RawChain, seed: u64) -> Result<ChainSpec, ScenarioErro
         .collect();
     forks.sort_by_key(|fork| fork.at);
     Ok(ChainSpec {
-        seed,
+        seed: raw.seed.unwrap_or(seed),
         chain_id: raw.id.unwrap_or(default.chain_id),
         first,
         start,

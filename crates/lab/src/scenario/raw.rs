@@ -19,6 +19,8 @@ pub(super) struct RawScenario {
     pub(super) load: RawLoad,
     #[serde(default)]
     pub(super) bounds: RawBounds,
+    #[serde(default)]
+    pub(super) router: RawRouter,
     pub(super) nodes: Spanned<Vec<RawNode>>,
 }
 
@@ -26,6 +28,7 @@ pub(super) struct RawScenario {
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RawChain {
     pub(super) id: Option<u64>,
+    pub(super) seed: Option<u64>,
     pub(super) first: Option<u64>,
     pub(super) start: Option<Spanned<u64>>,
     pub(super) genesis_time: Option<u64>,
@@ -57,12 +60,42 @@ pub(super) struct RawLoad {
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RawBounds {
     pub(super) stale_blocks: Option<u64>,
+    pub(super) errors: Option<u64>,
+    pub(super) settle: Option<Span>,
+}
+
+/// Options of the router that a run puts between clients and nodes.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RawRouter {
+    pub(super) preset: super::Preset,
+    pub(super) strategy: Option<super::Choice>,
+    pub(super) race: Option<u16>,
+    pub(super) hedge: Option<Span>,
+    pub(super) retries: Option<Spanned<RawRetries>>,
+    pub(super) attempt: Option<Spanned<Span>>,
+    pub(super) deadline: Option<Spanned<Span>>,
+    pub(super) breaker: Option<bool>,
+    pub(super) heads: Option<bool>,
+    pub(super) pace: Option<bool>,
+    pub(super) probes: Option<bool>,
+    pub(super) verify: Option<bool>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "a number, or \"deadline\"")]
+pub(super) enum RawRetries {
+    Times(u16),
+    Word(String),
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RawNode {
     pub(super) name: Spanned<String>,
+    pub(super) tier: Option<u8>,
+    pub(super) weight: Option<Spanned<f64>>,
+    pub(super) group: Option<String>,
     pub(super) dialect: Option<Dialect>,
     pub(super) latency: Option<RawLatency>,
     pub(super) budget: Option<RawBudget>,

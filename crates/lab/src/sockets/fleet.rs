@@ -16,6 +16,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 
 use super::carriage;
+use super::chronicle::Chronicle;
 use super::tally::{Fate, Tally};
 use super::wire::{Connection, HttpRequest, Played, Step};
 use crate::call::parse_calls;
@@ -77,8 +78,7 @@ struct Shared {
     index: usize,
     tally: Mutex<Tally>,
     told: Option<mpsc::UnboundedSender<Dealt>>,
-    history: Option<Arc<Mutex<History>>>,
-    started: Instant,
+    chronicle: Chronicle,
 }
 
 /// A request that a node has dealt with.
@@ -95,7 +95,7 @@ pub struct Dealt {
 /// What is kept or told of requests.
 #[derive(Default)]
 struct Log {
-    history: Option<Arc<Mutex<History>>>,
+    recorded: bool,
     told: Option<mpsc::UnboundedSender<Dealt>>,
 }
 
@@ -104,8 +104,7 @@ struct Log {
 pub struct Fleet {
     chain: Arc<Chain>,
     members: Vec<Member>,
-    history: Option<Arc<Mutex<History>>>,
-    started: Instant,
+    chronicle: Chronicle,
     stop: watch::Sender<bool>,
     tasks: Vec<JoinHandle<()>>,
 }
@@ -133,23 +132,27 @@ pub async fn serve_told(
     let (told, dealt) = mpsc::unbounded_channel();
     let log = Log {
         told: Some(told),
-        ..Log::default()
+        recorded: false,
     };
     Ok((start(scenario, listen, log).await?, dealt))
 }
 
-/// [`serve`], and keeps what nodes received and served, for the checker. It grows with every
+/// [`serve_told`], and keeps what nodes received and served, for the checker. It grows with every
 /// request.
 ///
 /// # Errors
 ///
 /// When an address cannot be bound; the text names it.
-pub async fn serve_recorded(scenario: &Scenario, listen: SocketAddr) -> io::Result<Fleet> {
+pub async fn serve_recorded(
+    scenario: &Scenario,
+    listen: SocketAddr,
+) -> io::Result<(Fleet, mpsc::UnboundedReceiver<Dealt>)> {
+    let (told, dealt) = mpsc::unbounded_channel();
     let log = Log {
-        history: Some(Arc::new(Mutex::new(History::new()))),
-        ..Log::default()
+        recorded: true,
+        told: Some(told),
     };
-    start(scenario, listen, log).await
+    Ok((start(scenario, listen, log).await?, dealt))
 }
 
 async fn start(scenario: &Scenario, listen: SocketAddr, log: Log) -> io::Result<Fleet> {
@@ -163,13 +166,11 @@ async fn start(scenario: &Scenario, listen: SocketAddr, log: Log) -> io::Result<
         let listener = TcpListener::bind(address).await;
         listeners.push(listener.map_err(|error| at(address, &error))?);
     }
-    let started = Instant::now();
     let stop = watch::Sender::new(false);
     let mut fleet = Fleet {
         chain,
         members: Vec::new(),
-        history: log.history,
-        started,
+        chronicle: Chronicle::begin(log.recorded),
         stop,
         tasks: Vec::new(),
     };
@@ -181,8 +182,7 @@ async fn start(scenario: &Scenario, listen: SocketAddr, log: Log) -> io::Result<
             index,
             tally: Mutex::new(Tally::default()),
             told: log.told.clone(),
-            history: fleet.history.clone(),
-            started,
+            chronicle: fleet.chronicle.clone(),
         });
         // A node that begins down is never reachable, not even for a moment.
         let listener = (!shared.node.lock().down(Duration::ZERO)).then_some(listener);
@@ -237,14 +237,20 @@ impl Fleet {
     /// Scenario time now.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
-        self.started.elapsed()
+        self.chronicle.now()
     }
 
-    /// What nodes received and served so far; empty unless recorded.
+    /// Its clock and its history, for clients that share both.
+    #[must_use]
+    pub fn chronicle(&self) -> &Chronicle {
+        &self.chronicle
+    }
+
+    /// What nodes received and served so far, and what their clients wrote beside it; empty unless
+    /// recorded.
     #[must_use]
     pub fn history(&self) -> History {
-        let history = self.history.as_ref();
-        history.map_or_else(History::new, |history| history.lock().clone())
+        self.chronicle.history()
     }
 
     /// Closes every port and connection, and waits until they are closed. Returns the final counts,
@@ -278,7 +284,7 @@ impl Port {
     async fn live(self, mut listener: Option<TcpListener>, mut stopped: watch::Receiver<bool>) {
         let mut connections = JoinSet::new();
         loop {
-            let now = self.shared.started.elapsed();
+            let now = self.shared.chronicle.now();
             let (down, change) = {
                 let node = self.shared.node.lock();
                 (node.down(now), node.next_turn(now))
@@ -301,7 +307,7 @@ impl Port {
             tokio::select! {
                 biased;
                 _ = stopped.wait_for(|stop| *stop) => break,
-                () = until(self.shared.started, change) => {}
+                () = until(self.shared.chronicle.started(), change) => {}
                 accepted = accept(listener.as_ref()) => {
                     // A failed accept is the client's haste (it reset before we took it).
                     if let Ok((stream, _)) = accepted {
@@ -333,15 +339,16 @@ async fn until(started: Instant, change: Option<Duration>) {
 
 async fn converse(mut connection: Connection, shared: Arc<Shared>) {
     while let Ok(Some(request)) = connection.read_request().await {
+        let asked = shared.chronicle.now();
         let mut open = Open {
-            exchange: shared.ask(&request),
+            exchange: shared.ask(&request, asked),
             request,
             shared: &shared,
             played: Played::Abandoned,
         };
         let steps = carriage::steps(&open.exchange);
         open.played = connection.play(&steps).await;
-        shared.record_served(&open.request, &open.exchange, &steps);
+        shared.record_served(&open.request, &open.exchange, &steps, asked);
         if open.played != Played::Kept {
             return;
         }
@@ -372,7 +379,7 @@ impl Drop for Open<'_> {
 }
 
 impl Shared {
-    fn ask(&self, request: &HttpRequest) -> Exchange {
+    fn ask(&self, request: &HttpRequest, now: Duration) -> Exchange {
         if request.method != "POST" {
             let mut refusal = Delivery::json("");
             refusal.status = 405;
@@ -385,25 +392,30 @@ impl Shared {
                 cue: None,
             };
         }
-        let now = self.started.elapsed();
-        if let Some(history) = &self.history {
-            let mut history = history.lock();
-            for call in parse_calls(&request.body).1 {
-                history.push(Event::Received {
-                    at: now,
-                    node: self.index,
-                    method: call.method,
-                    params: call.params.unwrap_or_else(|| "[]".to_owned()),
-                });
-            }
+        if self.chronicle.is_kept() {
+            let calls = parse_calls(&request.body).1.into_iter();
+            self.chronicle.keep(calls.map(|call| Event::Received {
+                at: now,
+                node: self.index,
+                id: call.id,
+                method: call.method,
+                params: call.params.unwrap_or_else(|| "[]".to_owned()),
+            }));
         }
         // Callers are told apart as providers do it: by the key in a header or in the path.
         let client = request.header("x-api-key").unwrap_or(&request.target);
         self.node.lock().ask(now, client, &request.body)
     }
 
-    fn record_served(&self, request: &HttpRequest, exchange: &Exchange, steps: &[Step]) {
-        let (Some(history), Carriage::Answer(delivery)) = (&self.history, &exchange.carriage)
+    /// Keeps an answer, as of the moment from which its client could have it.
+    fn record_served(
+        &self,
+        request: &HttpRequest,
+        exchange: &Exchange,
+        steps: &[Step],
+        asked: Duration,
+    ) {
+        let (true, Carriage::Answer(delivery)) = (self.chronicle.is_kept(), &exchange.carriage)
         else {
             return;
         };
@@ -414,11 +426,13 @@ impl Shared {
             return;
         }
         let calls = parse_calls(&request.body).1;
-        history.lock().push(Event::Served {
-            at: self.started.elapsed(),
+        self.chronicle.keep([Event::Served {
+            at: asked.saturating_add(exchange.delay),
             node: self.index,
+            ids: calls.iter().map(|call| call.id.clone()).collect(),
             methods: calls.into_iter().map(|call| call.method).collect(),
+            status: delivery.status,
             body: String::from_utf8_lossy(&delivery.body).into_owned(),
-        });
+        }]);
     }
 }

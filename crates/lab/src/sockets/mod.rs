@@ -37,6 +37,7 @@
 //! | `travel` | how a body is framed, coded, held, cut and ended |
 //! | `fleet` | the nodes of a scenario, their ports and their lives |
 //! | `carriage` | an answer of a simulated node as steps on a socket |
+//! | `chronicle` | the clock and the history that nodes and clients share |
 //! | `tally` | what became of a node's requests |
 //! | `load`, `caller`, `question` | clients that ask one address, steadily, and know the right answers |
 //! | `gate` | waits that a test controls |
@@ -47,6 +48,7 @@
 mod answer;
 mod caller;
 mod carriage;
+mod chronicle;
 mod fleet;
 mod gate;
 mod load;
@@ -61,9 +63,10 @@ mod wire;
 
 pub use crate::call::Call;
 pub use answer::{Answer, ReplyId};
+pub use chronicle::Chronicle;
 pub use fleet::{Dealt, Fleet, Member, serve, serve_recorded, serve_told};
 pub use gate::Gate;
-pub use load::{Sample, load};
+pub use load::{Calls, Sample, load};
 pub use question::Question;
 pub use record::{Received, Record};
 pub use script::ConnectionFault;

@@ -18,6 +18,8 @@ const PREFIX: &str = "0x1ab0000000000000000000ab";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
     number: u64,
+    method: &'static str,
+    params: String,
     body: String,
     tag: u64,
 }
@@ -49,13 +51,31 @@ impl Question {
         };
         let body =
             format!(r#"{{"jsonrpc":"2.0","id":{number},"method":"{method}","params":{params}}}"#);
-        Self { number, body, tag }
+        Self {
+            number,
+            method,
+            params,
+            body,
+            tag,
+        }
     }
 
     /// Its number.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number
+    }
+
+    /// Its method.
+    #[must_use]
+    pub fn method(&self) -> &'static str {
+        self.method
+    }
+
+    /// Its params, as JSON.
+    #[must_use]
+    pub fn params(&self) -> &str {
+        &self.params
     }
 
     /// The JSON-RPC request.
@@ -75,13 +95,13 @@ impl Question {
         u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
     }
 
-    /// Whether an HTTP answer is the right one.
+    /// The height that an HTTP answer was read at, if it is the right one.
     ///
     /// # Errors
     ///
     /// What it is instead, in a few words without anything of this question alone, so that equal
     /// mistakes read alike.
-    pub fn judge(&self, status: u16, body: &[u8]) -> Result<(), String> {
+    pub fn judge(&self, status: u16, body: &[u8]) -> Result<u64, String> {
         if status != 200 {
             return Err(format!("HTTP {status}"));
         }
@@ -94,11 +114,9 @@ impl Question {
             }
             Got::Result(result) => {
                 let read = state::read_at(result.trim_matches('"'));
-                if read.is_some_and(|read| read.tag == self.tag) {
-                    Ok(())
-                } else {
-                    Err("the answer belongs to another question".to_owned())
-                }
+                let read = read.filter(|read| read.tag == self.tag);
+                read.map(|read| read.height)
+                    .ok_or_else(|| "the answer belongs to another question".to_owned())
             }
         }
     }
@@ -133,7 +151,7 @@ mod tests {
         for number in 0..6 {
             let question = Question::numbered(number);
             let right = answer(node, question.body());
-            assert_eq!(question.judge(200, right.as_bytes()), Ok(()), "{right}");
+            assert_eq!(question.judge(200, right.as_bytes()), Ok(3), "{right}");
             // A question of the same kind, and an answer to it under this question's id.
             let other = answer(node, Question::numbered(number + 3).body());
             let id = |number| format!("\"id\":{number},");

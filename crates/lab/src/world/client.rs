@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::chain::{Sender, TRANSFER};
+use crate::chain::{Quarry, Sender, TRANSFER};
 use crate::history::Got;
 use crate::rng::Rng;
 use crate::scenario::{Ask, Scenario};
@@ -18,6 +18,8 @@ pub(super) struct Client {
     asks: Vec<Ask>,
     rng: Rng,
     sender: Sender,
+    /// The sender's address.
+    me: String,
     /// Highest block that it was told of.
     head: u64,
     /// Transactions that it has seen in blocks or sent.
@@ -26,12 +28,15 @@ pub(super) struct Client {
 }
 
 impl Client {
-    pub(super) fn new(scenario: &Scenario, index: u64) -> Self {
+    pub(super) fn new(scenario: &Scenario, index: u64, quarry: &Quarry) -> Self {
         let number = usize::try_from(index).unwrap_or(0);
+        let sender =
+            Sender::from_quarry(scenario.chain.seed, scenario.chain.chain_id, number, quarry);
         Self {
             asks: scenario.load.asks.clone(),
             rng: Rng::at(scenario.seed, &[u64::MAX, index]),
-            sender: Sender::new(scenario.seed, scenario.chain.chain_id, number),
+            me: sender.address().to_string(),
+            sender,
             head: scenario.chain.start,
             hashes: Vec::new(),
             sent: 0,
@@ -43,7 +48,7 @@ impl Client {
         let asks = self.asks.len() as u64;
         let index = usize::try_from(self.rng.below(asks)).unwrap_or(0);
         let ask = self.asks.get(index).copied().unwrap_or(Ask::BlockNumber);
-        let me = self.sender.address().to_string();
+        let me = self.me.as_str();
         match ask {
             Ask::BlockNumber => ("eth_blockNumber", json!([])),
             Ask::Block => ("eth_getBlockByNumber", json!(["latest", false])),
@@ -78,12 +83,21 @@ impl Client {
                 self.remember(hash.to_string());
                 ("eth_sendRawTransaction", json!([raw]))
             }
+            Ask::Filter => {
+                // The second topic tells one from the other.
+                let topic = format!("0x{:016x}{:048x}", self.rng.next(), 0);
+                let topics = [TRANSFER.to_string(), topic];
+                ("eth_newFilter", json!([{"address": me, "topics": topics}]))
+            }
         }
     }
 
     /// Learns from an answer.
     pub(super) fn hear(&mut self, method: &str, got: &Got) {
         let Got::Result(result) = got else { return };
+        if !matches!(method, "eth_blockNumber" | "eth_getBlockByNumber") {
+            return;
+        }
         let Ok(result) = serde_json::from_str::<Value>(result) else {
             return;
         };

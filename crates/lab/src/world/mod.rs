@@ -5,7 +5,9 @@
 //! seed give one history, to the byte.
 
 mod client;
+mod routed;
 mod subject;
+mod wire;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -13,12 +15,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use serde_json::value::RawValue;
-
+pub use routed::Routed;
 pub use subject::{Direct, Fallback, Incoming, Order, Subject};
 
-use crate::call::parse_calls;
-use crate::chain::Chain;
+use crate::call::{members, parse_calls};
+use crate::chain::{Chain, Quarry};
 use crate::history::{Event, Got, History};
 use crate::node::{Node, Seen};
 use crate::rng::Rng;
@@ -65,15 +66,30 @@ struct World<'a> {
     due: BinaryHeap<Reverse<(Duration, u64)>>,
     plans: BTreeMap<u64, Due>,
     planned: u64,
+    /// Clients that will ask again.
+    ticking: usize,
     open: BTreeMap<u64, Open>,
-    served: BTreeMap<u64, (usize, Vec<String>)>,
+    /// Requests under way.
+    attempts: BTreeMap<u64, Attempt>,
     outcome: Outcome,
 }
 
-/// Runs a scenario to its end with a subject between clients and nodes.
+/// A request under way.
+struct Attempt {
+    node: usize,
+    /// The calls in it; none where the connection was refused.
+    calls: Vec<(Option<String>, String)>,
+}
+
+/// Runs a scenario until its last call is over, with a subject between clients and nodes.
 pub fn run(scenario: &Scenario, subject: &mut dyn Subject) -> Outcome {
-    let (chain, nodes) = scenario.build();
-    let clients = (0..scenario.load.clients).map(|index| Client::new(scenario, index));
+    run_from(scenario, subject, &Arc::default())
+}
+
+/// The same, with what other runs on such chains have made already.
+pub fn run_from(scenario: &Scenario, subject: &mut dyn Subject, quarry: &Arc<Quarry>) -> Outcome {
+    let (chain, nodes) = scenario.build_from(quarry);
+    let clients = (0..scenario.load.clients).map(|index| Client::new(scenario, index, quarry));
     let mut world = World {
         scenario,
         nodes,
@@ -82,8 +98,9 @@ pub fn run(scenario: &Scenario, subject: &mut dyn Subject) -> Outcome {
         due: BinaryHeap::new(),
         plans: BTreeMap::new(),
         planned: 0,
+        ticking: 0,
         open: BTreeMap::new(),
-        served: BTreeMap::new(),
+        attempts: BTreeMap::new(),
         outcome: Outcome {
             history: History::new(),
             chain,
@@ -96,10 +113,14 @@ pub fn run(scenario: &Scenario, subject: &mut dyn Subject) -> Outcome {
         // Spread over the interval, so that clients do not march in step.
         let share = Rng::at(scenario.seed, &[u64::MAX - 1, client as u64]).unit();
         let first = scenario.load.every.mul_f64(share);
+        world.ticking += 1;
         world.plan(first, Due::Tick(client));
     }
     while let Some(due) = world.next() {
         world.happen(due, subject);
+        if world.ticking == 0 && world.open.is_empty() {
+            break;
+        }
     }
     world.outcome
 }
@@ -121,13 +142,18 @@ impl World<'_> {
         let orders = match due {
             Due::Tick(client) => self.tick(client, subject),
             Due::Ended(attempt, seen) => {
-                self.finish(attempt, &seen);
+                if !self.finish(attempt, &seen) {
+                    return;
+                }
                 subject.ended(attempt, &seen, self.now)
             }
             Due::Wake(token) => subject.wake(token, self.now),
             Due::GiveUp(call) => {
+                if !self.open.contains_key(&call) {
+                    return;
+                }
                 self.close(call, None, Got::Nothing("no answer in time".to_owned()));
-                Vec::new()
+                subject.left(call, self.now)
             }
         };
         for order in orders {
@@ -139,6 +165,8 @@ impl World<'_> {
         let next = self.now.saturating_add(self.scenario.load.every);
         if next < self.scenario.duration {
             self.plan(next, Due::Tick(client));
+        } else {
+            self.ticking -= 1;
         }
         self.outcome.calls += 1;
         let call = self.outcome.calls;
@@ -172,6 +200,9 @@ impl World<'_> {
                 node,
                 body,
             } => self.send(attempt, node, &body),
+            Order::Drop { attempt } => {
+                self.attempts.remove(&attempt);
+            }
             Order::Wake { at, token } => self.plan(at.max(self.now), Due::Wake(token)),
             Order::Answer { call, body } => {
                 let (id, got) = read_reply(&body);
@@ -182,46 +213,49 @@ impl World<'_> {
     }
 
     fn send(&mut self, attempt: u64, node: usize, body: &[u8]) {
-        let Some(asked) = self.nodes.get_mut(node) else {
-            self.plan(self.now, Due::Ended(attempt, Seen::Refused));
-            return;
+        let mut calls = Vec::new();
+        let seen = match self.nodes.get_mut(node) {
+            Some(asked) => asked.ask(self.now, "subject", body).seen(),
+            None => Some((Duration::ZERO, Seen::Refused)),
         };
-        let exchange = asked.ask(self.now, "subject", body);
-        let seen = exchange.seen();
         // A refused connection brings nothing to the node.
-        let arrived = !matches!(seen, Some((_, Seen::Refused)));
-        if arrived {
+        if !matches!(seen, Some((_, Seen::Refused))) {
             self.outcome.upstream += 1;
-            let (_, calls) = parse_calls(body);
-            for call in &calls {
+            for call in parse_calls(body).1 {
                 self.outcome.history.push(Event::Received {
                     at: self.now,
                     node,
+                    id: call.id.clone(),
                     method: call.method.clone(),
-                    params: call.params.clone().unwrap_or_else(|| "[]".to_owned()),
+                    params: call.params.unwrap_or_else(|| "[]".to_owned()),
                 });
+                calls.push((call.id, call.method));
             }
-            let methods = calls.into_iter().map(|call| call.method).collect();
-            self.served.insert(attempt, (node, methods));
         }
+        self.attempts.insert(attempt, Attempt { node, calls });
         if let Some((after, seen)) = seen {
             let at = self.now.saturating_add(after);
             self.plan(at, Due::Ended(attempt, seen));
         }
     }
 
-    fn finish(&mut self, attempt: u64, seen: &Seen) {
-        let Some((node, methods)) = self.served.remove(&attempt) else {
-            return;
+    /// False where nobody waits for it any more.
+    fn finish(&mut self, attempt: u64, seen: &Seen) -> bool {
+        let Some(Attempt { node, calls }) = self.attempts.remove(&attempt) else {
+            return false;
         };
-        if let Seen::Complete { body, .. } = seen {
+        if let Seen::Complete { status, body, .. } = seen {
+            let (ids, methods) = calls.into_iter().unzip();
             self.outcome.history.push(Event::Served {
                 at: self.now,
                 node,
                 methods,
-                body: String::from_utf8_lossy(body).into_owned(),
+                ids,
+                status: *status,
+                body: text(body),
             });
         }
+        true
     }
 
     fn close(&mut self, call: u64, id: Option<String>, got: Got) {
@@ -242,19 +276,28 @@ impl World<'_> {
     }
 }
 
+/// A body as text; what is none is replaced.
+fn text(body: &Bytes) -> String {
+    // A body that is text is looked through faster than piece by piece.
+    match std::str::from_utf8(body) {
+        Ok(text) => text.to_owned(),
+        Err(_) => String::from_utf8_lossy(body).into_owned(),
+    }
+}
+
 /// Id and content of a reply.
 pub(crate) fn read_reply(body: &[u8]) -> (Option<String>, Got) {
-    let members: Option<BTreeMap<String, &RawValue>> = serde_json::from_slice(body).ok();
-    let Some(members) = members else {
+    let text = std::str::from_utf8(body).ok();
+    let found = text.and_then(|text| members(text, ["id", "result", "error"]));
+    let Some([id, result, error]) = found else {
         return (None, Got::Nothing("no JSON-RPC answer".to_owned()));
     };
-    let text = |name: &str| members.get(name).map(|value| value.get().to_owned());
-    let got = match (text("error"), text("result")) {
-        (Some(error), _) if error != "null" => Got::Error(error),
-        (_, Some(result)) => Got::Result(result),
+    let got = match (error, result) {
+        (Some(error), _) if error != "null" => Got::Error(error.to_owned()),
+        (_, Some(result)) => Got::Result(result.to_owned()),
         (_, None) => Got::Nothing("neither result nor error".to_owned()),
     };
-    (text("id"), got)
+    (id.map(str::to_owned), got)
 }
 
 #[cfg(test)]

@@ -33,6 +33,11 @@ pub enum Order {
         /// The JSON-RPC request.
         body: Bytes,
     },
+    /// Hang up on a request: its answer reaches nobody.
+    Drop {
+        /// The attempt.
+        attempt: u64,
+    },
     /// Call [`Subject::wake`] with this number at this moment.
     Wake {
         /// When.
@@ -64,6 +69,10 @@ pub trait Subject {
     fn ended(&mut self, attempt: u64, seen: &Seen, now: Duration) -> Vec<Order>;
     /// The moment of an earlier [`Order::Wake`] has come.
     fn wake(&mut self, token: u64, now: Duration) -> Vec<Order>;
+    /// A client has given up on its call and hung up.
+    fn left(&mut self, _call: u64, _now: Duration) -> Vec<Order> {
+        Vec::new()
+    }
 }
 
 /// Each client on one node, as most programs are today.
@@ -190,7 +199,9 @@ fn outcome(call: u64, seen: &Seen) -> Order {
     match seen {
         Seen::Refused => fail("connection refused".to_owned()),
         Seen::Broken => fail("connection broke".to_owned()),
-        Seen::Complete { status: 200, body } => Order::Answer {
+        Seen::Complete {
+            status: 200, body, ..
+        } => Order::Answer {
             call,
             body: body.clone(),
         },

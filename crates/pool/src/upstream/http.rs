@@ -96,6 +96,8 @@ impl HttpUpstream {
         let bad = || ConfigError::new("url", "cannot be used as an HTTP target");
         let target = Target::new(url.expose(), &options.extra_roots).ok_or_else(bad)?;
         let mut headers = HeaderMap::with_capacity(8);
+        // Its place is filled in each request. Were it added there, the copied map would have to grow.
+        headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
         headers.insert(
             header::CONTENT_TYPE,
             HeaderValue::from_static("application/json"),
@@ -374,7 +376,7 @@ impl Inner {
         link.trace.head_came();
         let (head, mut body) = response.into_parts();
         let collected = self.collect(&head.headers, &mut body, clock, end, |cx, body| {
-            link.drive(cx, |cx| next(body, cx))
+            link.drive_once_empty(cx, |cx| next(body, cx))
         });
         match collected.await {
             Ok(body_bytes) => {
@@ -427,7 +429,8 @@ impl Inner {
         if self.options.header_timeout.is_some() {
             clock.set(end);
         }
-        loop {
+        // A body of a stated length is whole with its last piece; nothing more is asked for.
+        while !body.is_end_stream() {
             let mut waited = false;
             let piece = poll_fn(|cx| {
                 let polled = poll(cx, body);
@@ -440,10 +443,11 @@ impl Inner {
             match piece.await {
                 Some(Some(Ok(piece))) => collector.push(piece)?,
                 Some(Some(Err(error))) => return Err(SendErrorKind::of(&error)),
-                Some(None) => return collector.finish(),
+                Some(None) => break,
                 None => return Err(SendErrorKind::Timeout),
             }
         }
+        collector.finish()
     }
 
     fn head_limit(&self, end: Instant) -> Instant {
@@ -511,10 +515,16 @@ async fn multiplex(stream: Stream) -> Result<http2::SendRequest<Full<Bytes>>, Se
 
 impl Head {
     fn request(&self, message: Bytes) -> Request<Full<Bytes>> {
+        let mut headers = self.headers.clone();
+        if let Some(length) = headers.get_mut(header::CONTENT_LENGTH) {
+            let mut digits = itoa::Buffer::new();
+            let digits = digits.format(message.len()).as_bytes();
+            *length = HeaderValue::from_bytes(digits).expect("invariant: digits are a legal value");
+        }
         let mut request = Request::new(Full::new(message));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.uri.clone();
-        *request.headers_mut() = self.headers.clone();
+        *request.headers_mut() = headers;
         request
     }
 }

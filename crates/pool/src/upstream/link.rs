@@ -69,6 +69,19 @@ impl Link {
         })
     }
 
+    /// Polls `step`, which waits for something that the connection may have brought already, and only
+    /// where it has not, the connection: looking at the socket costs more than a look at the step.
+    pub(super) fn drive_once_empty<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        mut step: impl FnMut(&mut Context<'_>) -> Poll<T>,
+    ) -> Poll<T> {
+        match step(&mut Context::from_waker(&self.waker)) {
+            Poll::Ready(value) => Poll::Ready(value),
+            Poll::Pending => self.drive(cx, step),
+        }
+    }
+
     /// Polls the connection and then `step`, which waits for something that the connection brings.
     pub(super) fn drive<T>(
         &mut self,

@@ -47,6 +47,11 @@ pub trait Upstream: Send + Sync + 'static {
         message: Bytes,
         timeout: Duration,
     ) -> BoxFuture<'static, Result<RawReply, SendError>>;
+
+    /// Whether a message may be an array of requests. Default: it may not.
+    fn takes_batches(&self) -> bool {
+        false
+    }
 }
 
 /// What came back, undecoded.

@@ -2,12 +2,14 @@
 
 use bytes::Bytes;
 use highwater::{
-    Answer, CallOptions, Endpoint, Error, Payload, Pool, Request, SecretUrl,
+    Answer, Builder, CallOptions, Endpoint, Error, Payload, Pool, Request, SecretUrl,
     core::{
         ChainId,
         call::Delivery,
         jsonrpc::{self, Params, Reply},
         method,
+        router::Profile,
+        settings::{RetryCount, Settings},
     },
     upstream::{HttpOptions, HttpUpstream, RawReply, SendError, SendErrorKind},
 };
@@ -27,16 +29,40 @@ pub(crate) fn upstream(node: &ScriptedNode, options: HttpOptions) -> HttpUpstrea
     HttpUpstream::new(&url(node), options).unwrap()
 }
 
-/// A pool over these nodes, labelled `a`, `b`, `c`, on chain 1.
+/// Nothing is sent beside the calls and their chain checks, and a call that has asked each of so many
+/// endpoints is over: tests with real sockets wait for no clock.
+pub(crate) fn quiet(endpoints: usize) -> Settings {
+    let mut settings = Settings {
+        probe: None,
+        ..Settings::default()
+    };
+    settings.retry.count = RetryCount::Times(u16::try_from(endpoints - 1).unwrap());
+    settings.retry.max_wait = Duration::ZERO;
+    settings
+}
+
+/// A pool over these nodes, labelled `a`, `b`, `c`, on chain 1. Each is a tier of its own, so they
+/// are asked in this order, and every call begins with the first that can serve.
 pub(crate) fn pool(nodes: &[&ScriptedNode]) -> Pool {
+    builder(nodes).build().unwrap()
+}
+
+/// The same, to be set further.
+pub(crate) fn builder(nodes: &[&ScriptedNode]) -> Builder {
     let mut builder = Pool::builder()
         .chain(ChainId(1))
         .timeout(AMPLE)
-        .deadline(AMPLE);
-    for (node, label) in nodes.iter().zip(["a", "b", "c"]) {
-        builder = builder.endpoint(Endpoint::url(url(node)).label(label));
+        .deadline(AMPLE)
+        .settings(quiet(nodes.len()));
+    for ((node, label), tier) in nodes.iter().zip(["a", "b", "c"]).zip(0..) {
+        let profile = Profile {
+            tier,
+            ..Profile::default()
+        };
+        let endpoint = Endpoint::url(url(node)).label(label);
+        builder = builder.endpoint(endpoint.profile(profile));
     }
-    builder.build().unwrap()
+    builder
 }
 
 pub(crate) async fn call(pool: &Pool, method: &str, params: &str) -> Result<Answer, Error> {

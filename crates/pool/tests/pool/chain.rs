@@ -119,11 +119,13 @@ async fn takes_a_node_that_is_not_ready_for_no_wrong_chain_and_asks_again() {
         Answer::reset(),
     ] {
         let (slow, other) = (ScriptedNode::start().await, ScriptedNode::start().await);
+        let told = format!("{answer:?}");
         slow.on("eth_chainId").once(answer);
         let pool = pool(&[&slow, &other]);
         let first = call(&pool, "eth_blockNumber", "[]").await.unwrap();
         assert_eq!((first.endpoint(), first.attempts()), ("b", 1));
-        assert_eq!(pool.snapshot().endpoints[0].identity, Identity::Unchecked);
+        let unchecked = pool.snapshot().endpoints[0].identity;
+        assert_eq!(unchecked, Identity::Unchecked, "{told}");
         let second = call(&pool, "eth_blockNumber", "[]").await.unwrap();
         assert_eq!(second.endpoint(), "a");
         assert_eq!(slow.record().count("eth_chainId"), 2);
@@ -145,6 +147,7 @@ async fn starts_a_new_check_after_a_call_that_timed_out_waiting_for_one() {
     let hasty = CallOptions {
         timeout: Some(SHORT),
         deadline: None,
+        ..CallOptions::default()
     };
     let error = call_within(&pool, "eth_blockNumber", "[]", hasty)
         .await

@@ -1,6 +1,6 @@
 //! Which failures move on, and what the caller is shown.
 
-use crate::bench::{AMPLE, SHORT, call, call_within, own_error, pool, result};
+use crate::bench::{AMPLE, SHORT, builder, call, call_within, own_error, pool, quiet, result};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use highwater::{
@@ -16,7 +16,13 @@ use std::{sync::Arc, time::Duration};
 async fn loses_no_call_when_an_endpoint_dies() {
     let (dying, other) = (ScriptedNode::start().await, ScriptedNode::start().await);
     other.set_head(200);
-    let pool = pool(&[&dying, &other]);
+    // Without ejections, so that it comes back as soon as it answers.
+    let mut settings = quiet(2);
+    settings.breaker.enabled = false;
+    let pool = builder(&[&dying, &other])
+        .settings(settings)
+        .build()
+        .unwrap();
     assert_eq!(result(&pool, "eth_blockNumber").await, "\"0x64\"");
     dying.stop().await;
     for _ in 0..3 {
@@ -240,6 +246,7 @@ async fn ends_at_the_deadline_whatever_hangs() {
     let options = CallOptions {
         deadline: Some(SHORT),
         timeout: None,
+        ..CallOptions::default()
     };
     let error = call_within(&pool, "eth_call", "[]", options)
         .await
@@ -251,6 +258,7 @@ async fn ends_at_the_deadline_whatever_hangs() {
     let options = CallOptions {
         timeout: Some(SHORT),
         deadline: None,
+        ..CallOptions::default()
     };
     let error = call_within(&pool, "eth_call", "[]", options)
         .await
@@ -265,6 +273,7 @@ async fn ends_at_the_deadline_whatever_hangs() {
 #[tokio::test]
 async fn sends_the_callers_params_under_an_id_of_its_own() {
     let node = ScriptedNode::start().await;
+    node.on("eth_call").always(Answer::result("1"));
     let pool = pool(&[&node]);
     let params = r#"[{"to":"0xAB", "x":1.0}, "latest"]"#;
     call(&pool, "eth_call", params).await.unwrap();
@@ -310,6 +319,7 @@ impl Upstream for Mute {
 async fn holds_a_transport_of_the_callers_own_to_its_timeout() {
     let builder = Pool::builder()
         .chain(ChainId(1))
+        .settings(quiet(1))
         .timeout(Duration::from_secs(7));
     let pool = builder
         .endpoint(Endpoint::upstream("mute", Arc::new(Mute)))

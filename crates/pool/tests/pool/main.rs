@@ -1,15 +1,29 @@
-//! The pool against scripted nodes on real sockets.
+//! The pool against scripted nodes on real sockets, and against endpoints in memory in paused time.
 
 #![expect(
     clippy::unwrap_used,
     reason = "shared set-up of tests, outside test functions"
 )]
 
+mod abandon;
+mod answers;
+mod batch;
 mod bench;
 mod cancel;
 mod chain;
+mod events;
 mod failover;
+mod fake;
+mod heads;
 mod http;
 mod limits;
+mod missing;
+mod probes;
+mod race;
+mod reconnect;
+mod replace;
+mod scenario;
 mod secrets;
+mod sends;
+mod snapshot;
 mod tls;

@@ -350,4 +350,14 @@ not have block|has not been mined|future|behind the|future height",
     ]),
     Rule::text(Behind, &["height", ABSENT]).none(&["nonce"]),
     Rule::code(Behind, &[-39001]),
+    // EIP-1474's own words for a block that a node does not have: they name nothing, so the request
+    // decides.
+    Rule::text(MissingHistory, &[RESOURCE])
+        .with(&[-32001])
+        .need(Facts::OLD),
+    Rule::text(Behind, &[RESOURCE])
+        .with(&[-32001])
+        .deny(Facts::SEND),
 ];
+
+const RESOURCE: &str = "^resource not found|^requested resource not found";

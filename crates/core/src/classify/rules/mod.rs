@@ -122,6 +122,7 @@ pub(super) const TABLE: &[&[Rule]] = &[
     verdict::PERSON,
     verdict::CHAIN,
     transaction::VERDICTS,
+    transaction::FORWARDED,
     transaction::ELSEWHERE,
     service::FILTERS,
     service::QUOTA,

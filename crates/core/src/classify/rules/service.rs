@@ -357,9 +357,16 @@ upstream is unavailable|backend unavailable|backend not available",
         ],
     )
     .sub("no_upstream"),
+    // Of a send it does not say whether the sequencer has it.
+    Rule::text(Overloaded, &["sequencer"])
+        .sub("sequencer_fault")
+        .flags(true, false)
+        .need(Facts::SEND)
+        .none(&["internal"]),
     Rule::text(Overloaded, &["sequencer"])
         .sub("sequencer")
         .flags(true, false)
+        .deny(Facts::SEND)
         .none(&["internal"]),
     Rule::text(
         Overloaded,

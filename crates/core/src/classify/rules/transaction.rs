@@ -20,6 +20,8 @@ mempool is full|mempool full|pool size|pool overflow|pool at capacity|\
 pool is at capacity|pool limit|pool has reached|too many transactions in|\
 no space in|pool capacity|discarded outright|pool not enabled|pool disabled|\
 pool is disabled";
+/// A node that passes transactions on, and could not.
+const LOST: &str = "failed to publish transaction|failed to send transaction|forwarding target";
 const NONCE_LOW: &str = "nonce too low|nonce is too low|old nonce|nonce has already been used|\
 nonce already used|nonce expired|invalid transaction nonce|pool stale|^stale|\
 nonce stale|stale nonce|stale transaction|nonce lower|incorrect nonce|\
@@ -129,7 +131,8 @@ pub(super) const VERDICTS: &[Rule] = &[
     Rule::text(Overloaded, &[FULL])
         .sub("txpool_full")
         .flags(true, false)
-        .need(Facts::SEND),
+        .need(Facts::SEND)
+        .none(&[LOST]),
     Rule::text(
         TxRejected,
         &[
@@ -281,6 +284,23 @@ transaction was rejected|invalid tx",
         ],
     )
     .need(Facts::SEND),
+];
+
+/// What a node says when it takes no transactions, or could not pass one on (semantics §5.1). Verdicts
+/// that it quotes were found before; any other reason that it quotes is about one of its targets, and
+/// another of them may have taken the transaction.
+pub(super) const FORWARDED: &[Rule] = &[
+    // Nitro's own words before it looks at the transaction: a proof that it was not taken.
+    Rule::text(
+        Overloaded,
+        &["sequencer temporarily not available|currently not accepting transactions"],
+    )
+    .sub("sequencer")
+    .flags(true, false)
+    .need(Facts::SEND),
+    Rule::text(Internal, &[LOST])
+        .sub("forwarder")
+        .need(Facts::SEND),
 ];
 
 /// The same words where nothing was sent: the node's state is wrong, whatever it says.

@@ -141,6 +141,11 @@ not enabled for this network|chain id not",
 /// Texts that blame the request, after everything that may hide behind such words.
 pub(super) const REQUEST: &[Rule] = &[
     Rule::text(InvalidRequest, &["json rpc version|rpc version"]),
+    // A code about methods over a text about the request, which is well formed: this node could not
+    // read it, another one can (scenario X15).
+    Rule::text(InvalidRequest, &["invalid request|parse error"])
+        .with(&[-32601])
+        .flags(true, false),
     // With our id in it the endpoint had read the request: something behind it could not.
     Rule::text(ParseError, &["parse error|invalid json"])
         .need(Facts::ID_ECHOED)
@@ -206,7 +211,6 @@ pub(super) const CODES: &[Rule] = &[
     Rule::text(Timeout, &[]).status(&[408, 504]),
     Rule::text(PayloadTooLarge, &[]).status(&[413]),
     Rule::code(ParseError, &[-32700]),
-    Rule::text(InvalidRequest, &["invalid request|parse error"]).with(&[-32601]),
     Rule::code(MethodUnsupported, &[-32601, -32604]),
     Rule::code(InvalidParams, &[-32602]),
     Rule::code(InvalidRequest, &[-32600, -32006]),

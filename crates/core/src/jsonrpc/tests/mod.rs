@@ -1,3 +1,4 @@
+mod batch;
 mod conformance;
 mod envelope;
 mod properties;

@@ -1,8 +1,8 @@
 //! Properties over generated texts, with `serde_json` as the judge of what is JSON.
 
 use crate::jsonrpc::{
-    BadReply, FaultKind, Id, Limits, Message, Params, Reply, parse, parse_batch_reply, parse_reply,
-    stray_error, write_batch, write_request, write_result,
+    BadReply, BatchReply, FaultKind, Id, Limits, Message, Params, Reply, parse, parse_reply,
+    split_batch_reply, stray_error, write_batch, write_request, write_result,
 };
 use proptest::prelude::*;
 use serde_json::{Value, value::RawValue};
@@ -91,7 +91,7 @@ proptest! {
     ) {
         prop_assert_eq!(has_parse_fault(&body), !is_json(&body));
         prop_assert_eq!(parse_reply(&body, 1) == Err(BadReply::NotJson), !is_json(&body));
-        let _ = parse_batch_reply(&body, 0, 3);
+        let _ = split_batch_reply(&body, &[0, 1, 2]);
         let _ = stray_error(&body);
     }
 
@@ -101,7 +101,7 @@ proptest! {
         let valid = is_json(text.as_bytes());
         prop_assert_eq!(has_parse_fault(text.as_bytes()), !valid);
         prop_assert_eq!(parse_reply(text.as_bytes(), 1) == Err(BadReply::NotJson), !valid);
-        prop_assert_eq!(parse_batch_reply(text.as_bytes(), 1, 2) == Err(BadReply::NotJson), !valid);
+        prop_assert_eq!(split_batch_reply(text.as_bytes(), &[1, 2]) == Err(BadReply::NotJson), !valid);
         let call = format!(r#"{{"id":1,"method":"m","params":{text}}}"#);
         prop_assert_eq!(has_parse_fault(call.as_bytes()), !is_json(call.as_bytes()));
         let reply = format!(r#"{{"id":1,"result":{text}}}"#);
@@ -243,32 +243,31 @@ proptest! {
         lost in any::<prop::sample::Index>(),
     ) {
         let n = order.len();
+        let ids: Vec<u64> = (first_id..).take(n).collect();
+        let written = ids.iter().map(|id| {
+            let mut request = Vec::new();
+            write_request(&mut request, *id, "m", Params::Absent);
+            request
+        });
+        let written: Vec<_> = written.collect();
         let mut requests = Vec::new();
-        write_batch(&mut requests, first_id, (0..n).map(|_| ("m", Params::Absent)));
+        write_batch(&mut requests, written.iter().map(Vec::as_slice));
         if n > 0 {
             let Ok(Message::Batch(calls)) = parse(&requests, &UNLIMITED) else {
                 return Err(TestCaseError::fail("no batch"));
             };
-            for (i, call) in calls.iter().enumerate() {
-                let id = (first_id + i as u64).to_string();
-                prop_assert_eq!(call.as_ref().unwrap().id.unwrap().as_str(), id);
+            for (call, id) in calls.iter().zip(&ids) {
+                prop_assert_eq!(call.as_ref().unwrap().id.unwrap().as_str(), id.to_string());
             }
         }
         let lost = if n == 0 { 0 } else { lost.index(n) };
-        let replies: Vec<_> = order
-            .iter()
-            .filter(|i| **i != lost)
-            .map(|i| format!(r#"{{"id":{},"result":{i}}}"#, first_id + *i as u64))
-            .collect();
+        let element = |i: usize| format!(r#"{{"id":{},"result":{i}}}"#, ids[i]);
+        let kept = order.iter().filter(|i| **i != lost);
+        let replies: Vec<_> = kept.map(|i| element(*i)).collect();
         let body = format!("[{}]", replies.join(","));
-        let read = parse_batch_reply(body.as_bytes(), first_id, n).unwrap();
-        for (i, reply) in read.iter().enumerate() {
-            let expected = i.to_string();
-            if i == lost {
-                prop_assert_eq!(reply, &Err(BadReply::Missing));
-            } else {
-                prop_assert_eq!(reply, &Ok(Reply::Result(&expected)));
-            }
-        }
+        let read = split_batch_reply(body.as_bytes(), &ids).unwrap();
+        let all: Vec<_> = (0..n).map(element).collect();
+        let kept = all.iter().enumerate().map(|(i, element)| (i != lost).then_some(element.as_str()));
+        prop_assert_eq!(read, BatchReply::Each(kept.collect()));
     }
 }

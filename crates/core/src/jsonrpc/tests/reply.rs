@@ -1,6 +1,5 @@
 use crate::jsonrpc::{
-    BadReply, MAX_REPLY_DEPTH, Reply, ReplyError, parse_batch_reply, parse_reply, span_of,
-    stray_error,
+    BadReply, MAX_REPLY_DEPTH, Reply, ReplyError, parse_reply, span_of, stray_error,
 };
 
 fn error_of(body: &str) -> ReplyError<'_> {
@@ -19,22 +18,6 @@ fn result_of(body: &str) -> &str {
 
 fn bad(body: &str) -> BadReply {
     parse_reply(body.as_bytes(), 1).expect_err(body)
-}
-
-/// `=RESULT`, `!MESSAGE` or `-KIND` for each element.
-fn shown(body: &str, first_id: u64, n: usize) -> String {
-    match parse_batch_reply(body.as_bytes(), first_id, n) {
-        Ok(replies) => {
-            assert_eq!(replies.len(), n);
-            let show = |reply: &Result<Reply<'_>, BadReply>| match reply {
-                Ok(Reply::Result(result)) => format!("={result}"),
-                Ok(Reply::Error(error)) => format!("!{}", error.message),
-                Err(kind) => format!("-{kind:?}"),
-            };
-            replies.iter().map(show).collect::<Vec<_>>().join(" ")
-        }
-        Err(kind) => format!("{kind:?}"),
-    }
 }
 
 // R-38
@@ -334,90 +317,6 @@ fn reads_errors_of_every_shape() {
         let body = format!(r#"{{"jsonrpc":"2.0","id":1,"error": {} }}"#, expected.raw);
         assert_eq!(error_of(&body), expected);
     }
-}
-
-// hardening E6
-#[test]
-fn a_batch_reply_is_matched_by_id_whatever_its_order() {
-    let body = r#"[{"id":12,"result":"c"},{"id":"10","result":null},{"id":11,"error":{"code":1,"message":"b"}}]"#;
-    assert_eq!(shown(body, 10, 3), r#"=null !b ="c""#);
-    assert_eq!(shown(body, 10, 2), "=null !b");
-    assert_eq!(shown(body, 10, 0), "");
-}
-
-// hardening E6
-#[test]
-fn a_missing_or_bad_element_fails_alone() {
-    assert_eq!(
-        shown(r#"[{"id":2,"result":2},{"id":0,"result":0}]"#, 0, 3),
-        "=0 -Missing =2"
-    );
-    assert_eq!(shown("[]", 0, 2), "-Missing -Missing");
-    let body = r#"[{"id":0,"result":1,"error":"x"},{"id":1},7,[],{"id":2,"result":2},{"id":9,"result":9},{"result":3},{"id":null,"result":3}]"#;
-    assert_eq!(shown(body, 0, 4), "-Both -Neither =2 -Missing");
-}
-
-#[test]
-fn an_id_answered_twice_is_answered_badly() {
-    let body =
-        r#"[{"id":0,"result":1},{"id":1,"result":1},{"id":"0","result":1},{"id":0,"result":1}]"#;
-    assert_eq!(shown(body, 0, 2), "-Repeated =1");
-    let two_ids = r#"[{"id":0,"id":1,"result":1},{"id":1,"result":1}]"#;
-    assert_eq!(shown(two_ids, 0, 2), "-Missing =1");
-}
-
-// R-38
-#[test]
-fn one_error_object_answers_a_whole_batch() {
-    for body in [
-        r#"{"jsonrpc":"2.0","error":{"code":-32010,"message":"no batch"},"id":null}"#,
-        r#"{"jsonrpc":"2.0","error":{"code":-32010,"message":"no batch"}}"#,
-        r#"{"jsonrpc":"2.0","error":{"code":-32010,"message":"no batch"},"id":5}"#,
-        r#"{"error":"no batch"}"#,
-        r#"[{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no batch"}}]"#,
-        r#"[{"error":"no batch"}]"#,
-    ] {
-        assert_eq!(shown(body, 4, 3), "!no batch !no batch !no batch", "{body}");
-    }
-    let foreign = r#"{"jsonrpc":"2.0","error":{"code":1,"message":"x"},"id":7}"#;
-    assert_eq!(shown(foreign, 4, 3), "WrongId");
-    assert_eq!(shown(r#"{"id":4,"result":1}"#, 4, 3), "NotABatch");
-    assert_eq!(shown(r#"{"id":4,"result":1}"#, 4, 1), "NotABatch");
-    assert_eq!(shown("{}", 4, 1), "Neither");
-}
-
-// hardening E6
-#[test]
-fn an_error_without_an_id_answers_the_elements_that_have_no_other() {
-    let body = r#"[{"id":null,"error":"first"},{"id":1,"result":1},{"id":null,"error":"second"}]"#;
-    assert_eq!(shown(body, 0, 3), "!first =1 !first");
-    let first_id_only = r#"[{"id":0,"error":{"code":-32600,"message":"batch too large"}}]"#;
-    assert_eq!(shown(first_id_only, 0, 2), "!batch too large -Missing");
-}
-
-// hardening E4
-#[test]
-fn a_batch_reply_that_is_no_json_or_no_reply_fails_whole() {
-    for (body, kind) in [
-        ("", "NotJson"),
-        ("<html>", "NotJson"),
-        (r#"[{"id":0,"result":1}"#, "NotJson"),
-        (r#"[{"id":0,"result":1}] x"#, "NotJson"),
-        ("1", "NotAReply"),
-        ("null", "NotAReply"),
-    ] {
-        assert_eq!(shown(body, 0, 1), kind, "{body}");
-    }
-    assert_eq!(shown(&"[".repeat(100_000), 0, 1), "TooDeep");
-}
-
-#[test]
-fn ids_at_the_end_of_the_numbers_do_not_wrap() {
-    let body = format!(
-        r#"[{{"id":{},"result":1}},{{"id":0,"result":2}}]"#,
-        u64::MAX
-    );
-    assert_eq!(shown(&body, u64::MAX, 2), "=1 -Missing");
 }
 
 #[test]

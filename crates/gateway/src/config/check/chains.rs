@@ -1,17 +1,22 @@
 //! Chains and endpoints: names that lead to one chain each, ids that agree with names, labels.
 
-use super::{Bounds, unique_label};
+use super::{
+    Bounds,
+    accounts::{self, Claim, Common},
+    endpoints, engine,
+    overlay::Overlay,
+    patterns,
+};
 use crate::config::{
-    field::{Field, List, Named},
+    field::{Field, Named},
     known, later,
     model::{self, bound, default},
-    name::{ChainName, Label},
+    name::ChainName,
     reader::Pass,
-    settings::{ChainSettings, EndpointSettings, WritePolicy},
+    settings::{ChainSettings, WritePolicy},
     unit,
 };
-use highwater::SecretUrl;
-use highwater_core::ChainId;
+use highwater_core::{ChainId, chains::by_id};
 use std::ops::Range;
 
 /// A path segment that leads to a chain, and where it was given.
@@ -32,6 +37,7 @@ pub(super) fn check(raw: Field<Named<model::Chain>>, pass: &Pass<'_>) -> Vec<Cha
     }
     let mut taken: Vec<Taken> = Vec::new();
     let mut chains: Vec<ChainSettings> = Vec::new();
+    let (mut commons, mut claims) = (Vec::new(), Vec::new());
     for (key, section) in sections {
         let Field::Set(key, key_span) = key else {
             continue;
@@ -47,9 +53,11 @@ pub(super) fn check(raw: Field<Named<model::Chain>>, pass: &Pass<'_>) -> Vec<Cha
             span: &key_span,
             name,
         };
-        let chain = chain(&heading, section, pass, |name, span| {
+        let (chain, common, claim) = chain(&heading, section, pass, |name, span| {
             take(&mut taken, chains.len(), name, span, pass);
         });
+        commons.push(common);
+        claims.push(claim);
         if let Some(id) = chain.id
             && let Some(other) = chains.iter().find(|other| other.id == Some(id))
         {
@@ -62,9 +70,10 @@ pub(super) fn check(raw: Field<Named<model::Chain>>, pass: &Pass<'_>) -> Vec<Cha
         }
         chains.push(chain);
     }
+    accounts::settle(&mut chains, &commons, &claims, pass);
     // A known chain also answers to its usual name, unless that name is somebody else's.
     for (index, chain) in chains.iter_mut().enumerate() {
-        let Some(usual) = chain.id.and_then(known::by_id) else {
+        let Some(usual) = chain.id.and_then(by_id) else {
             continue;
         };
         if !taken.iter().any(|one| one.name == usual.slug) {
@@ -79,57 +88,25 @@ pub(super) fn check(raw: Field<Named<model::Chain>>, pass: &Pass<'_>) -> Vec<Cha
 }
 
 /// A chain as it is when its section says nothing.
-pub(in crate::config) fn chain_defaults() -> ChainSettings {
+pub(in crate::config) fn chain_defaults(id: Option<ChainId>) -> ChainSettings {
     ChainSettings {
         name: String::new(),
         aliases: Vec::new(),
-        id: None,
+        id,
         endpoints: Vec::new(),
         timeout: unit::parse_duration(default::TIMEOUT).expect("invariant: a duration"),
+        deadline: None,
+        write_timeout: None,
         writes: WritePolicy::Once,
-        verify_chain_id: true,
+        broadcast_to: 3,
+        verify_writes: None,
+        private_writes: false,
+        never_repeat: Vec::new(),
+        engine: engine::defaults(id.and_then(by_id)),
         max_reply: unit::parse_size(default::MAX_REPLY)
             .ok()
             .and_then(|bytes| usize::try_from(bytes).ok())
             .expect("invariant: a size that fits"),
-    }
-}
-
-/// Reads an endpoint's URL; the problem does not repeat it.
-pub(in crate::config) fn endpoint_url(text: &str) -> Result<SecretUrl, String> {
-    let scheme = text.trim_start().split("://").next().unwrap_or_default();
-    if scheme.eq_ignore_ascii_case("ws") || scheme.eq_ignore_ascii_case("wss") {
-        return Err(
-            "WebSocket endpoints are not available in this version yet: give the http:// \
-                    or https:// URL of the endpoint"
-                .to_owned(),
-        );
-    }
-    SecretUrl::parse(text)
-}
-
-/// Labels endpoints that have none by their host; where that is taken, by host and port, and then
-/// with a number.
-pub(in crate::config) fn label_by_host(endpoints: &mut [EndpointSettings]) {
-    let hosts: Vec<String> = endpoints
-        .iter()
-        .map(|one| one.url.host().to_owned())
-        .collect();
-    for index in 0..endpoints.len() {
-        if !endpoints[index].label.is_empty() {
-            continue;
-        }
-        let host = &hosts[index];
-        let shared = hosts.iter().filter(|other| *other == host).count() > 1;
-        let base = match endpoints[index].url.expose().port_or_known_default() {
-            Some(port) if shared => format!("{host}:{port}"),
-            _ => host.clone(),
-        };
-        let free = |label: &str| !endpoints.iter().any(|other| other.label == label);
-        let label = std::iter::once(base.clone())
-            .chain((2..).map(|number| format!("{base}#{number}")))
-            .find(|label| free(label));
-        endpoints[index].label = label.expect("invariant: numbers do not run out");
     }
 }
 
@@ -145,7 +122,7 @@ fn chain(
     raw: model::Chain,
     pass: &Pass<'_>,
     mut take: impl FnMut(&str, Range<usize>),
-) -> ChainSettings {
+) -> (ChainSettings, Common, Vec<Claim>) {
     let section = format!("chains.{}", heading.key);
     if let Some(name) = &heading.name {
         take(&name.0, heading.span.clone());
@@ -172,20 +149,45 @@ fn chain(
         pass,
         section: &section,
     };
-    ChainSettings {
+    let (endpoints, claims) = endpoints::check(&section, &raw.endpoints, pass);
+    let own = |name, field: &Field<_>| {
+        let given = !field.is_absent();
+        given.then(|| range.period(name, field, default::TIMEOUT))
+    };
+    let common = Common::check(&section, &raw, pass);
+    let mut broadcast_to = 3;
+    let mut at = Overlay::new(pass, section.clone());
+    at.count("broadcast_to", &raw.broadcast_to, &mut broadcast_to, 2..=16);
+    if let Some((true, span)) = raw.private_writes.get().map(|(on, span)| (*on, span))
+        && !endpoints.iter().any(|endpoint| endpoint.private)
+    {
+        let message = format!(
+            "`{section}.private_writes`: no endpoint of this chain is `private`: no transaction \
+             could be sent"
+        );
+        pass.note(span, message);
+    }
+    let chain = ChainSettings {
         aliases,
         id,
         timeout: range.period("timeout", &raw.timeout, default::TIMEOUT),
+        deadline: own("deadline", &raw.deadline),
+        write_timeout: own("write_timeout", &raw.write_timeout),
+        never_repeat: patterns(&raw.never_repeat),
+        engine: engine::check(&section, &raw, id.and_then(by_id), pass),
         writes: raw.writes.value().unwrap_or(WritePolicy::Once),
-        verify_chain_id: raw.verify_chain_id.value().unwrap_or(true),
+        broadcast_to,
+        verify_writes: raw.verify_writes.value(),
+        private_writes: raw.private_writes.value().unwrap_or(false),
         max_reply: range.size("max_reply", &raw.max_reply, default::MAX_REPLY),
-        endpoints: endpoints(&section, &raw.endpoints, pass),
+        endpoints,
         name: heading
             .name
             .as_ref()
             .map(|name| name.0.clone())
             .unwrap_or_default(),
-    }
+    };
+    (chain, common, claims)
 }
 
 /// The id that is given, or that of the known name; both must agree.
@@ -218,42 +220,6 @@ fn chain_id(
         pass.note(span, message);
     }
     Some(ChainId(id.0))
-}
-
-fn endpoints(section: &str, raw: &List<model::Endpoint>, pass: &Pass<'_>) -> Vec<EndpointSettings> {
-    let mut labels: Vec<&str> = Vec::new();
-    let mut endpoints = Vec::new();
-    for (index, (endpoint, span)) in raw.elements().enumerate() {
-        let label = endpoint.label.get();
-        let called = label
-            .as_ref()
-            .map_or_else(String::new, |(label, _)| format!(" (label `{}`)", label.0));
-        if let Some((label, span)) = label {
-            unique_label(&mut labels, label, span, "the label", pass);
-        }
-        let place = format!("`{section}.endpoints[{index}]");
-        match endpoint.url.get() {
-            Some((url, span)) => match endpoint_url(url.0.expose()) {
-                Ok(url) => {
-                    let label = endpoint.label.get().map(|(Label(label), _)| label.clone());
-                    endpoints.push(EndpointSettings {
-                        label: label.unwrap_or_default(),
-                        url,
-                    });
-                }
-                Err(problem) => pass.note(span, format!("{place}.url`{called}: {problem}")),
-            },
-            None if endpoint.url.is_absent() => {
-                pass.note(
-                    span.start..span.start,
-                    format!("{place}`{called}: `url` is missing"),
-                );
-            }
-            None => {}
-        }
-    }
-    label_by_host(&mut endpoints);
-    endpoints
 }
 
 fn take(taken: &mut Vec<Taken>, chain: usize, name: &str, span: Range<usize>, pass: &Pass<'_>) {

@@ -1,6 +1,6 @@
 //! API keys: names and hashes differ, chains exist.
 
-use super::{method_rules, unique_label};
+use super::{engine::strategy_of_key, methods, unique_label};
 use crate::config::{
     field::List,
     later, model,
@@ -72,15 +72,34 @@ fn settings(
             }
         }
     }
+    let private = |chain: &&ChainSettings| {
+        let mut endpoints = chain.endpoints.iter();
+        let reached = allowed.is_empty() || allowed.contains(&chain.name);
+        reached && !endpoints.any(|endpoint| endpoint.private)
+    };
+    if let Some((true, span)) = key.private_writes.get().map(|(on, span)| (*on, span))
+        && let Some(chain) = chains.iter().find(private)
+    {
+        let message = format!(
+            "`keys[{index}].private_writes`: no endpoint of `chains.{}` is `private`: no \
+             transaction of the key could be sent there",
+            chain.name
+        );
+        pass.note(span, message);
+    }
+    let strategy = strategy_of_key(&format!("keys[{index}]"), &key, pass);
     KeySettings {
         name: key.name.value().map(|name| name.0).unwrap_or_default(),
         hash: key.hash.value().map(|hash| hash.0.0).unwrap_or_default(),
-        methods: method_rules(key.methods),
+        methods: methods(&key.methods),
         origins: key
             .origins
             .elements()
             .map(|(origin, _)| origin.0.clone())
             .collect(),
         chains: allowed,
+        strategy,
+        writes: key.writes.get().map(|(policy, _)| *policy),
+        private_writes: key.private_writes.get().map(|(on, _)| *on),
     }
 }

@@ -4,12 +4,18 @@
 //! ranges, names that must differ, names that must exist, and the rule of the listeners: without a
 //! key, whoever reaches the gateway may use it, so it stays on loopback (G-6, C10).
 
+mod accounts;
 mod chains;
+mod endpoints;
+mod engine;
 mod error_rules;
 mod keys;
 mod listeners;
+mod overlay;
 
-pub(super) use chains::{chain_defaults, endpoint_url, label_by_host};
+pub(super) use accounts::known_rate;
+pub(super) use chains::chain_defaults;
+pub(super) use endpoints::{endpoint_url, label_by_host};
 
 use super::{
     arguments::Overrides,
@@ -155,7 +161,8 @@ fn server(
         strict: raw.strict.value().unwrap_or(false),
         response_headers: raw.response_headers.value().unwrap_or(false),
         require_ready: overrides.require_ready || raw.require_ready.value().unwrap_or(false),
-        methods: method_rules(raw.methods),
+        methods: methods(&raw.methods),
+        region: raw.region.value().map(|region| region.0),
     };
     Listening {
         settings,
@@ -205,14 +212,16 @@ fn log(raw: model::Log) -> LogSettings {
     }
 }
 
-fn method_rules(raw: Field<model::Methods>) -> MethodRules {
-    let names =
-        |list: &List<MethodPattern>| list.elements().map(|(name, _)| name.0.clone()).collect();
-    let raw = raw.value().unwrap_or_default();
-    MethodRules {
-        allow: names(&raw.allow),
-        deny: names(&raw.deny),
-    }
+fn methods(raw: &Field<model::Methods>) -> MethodRules {
+    raw.get()
+        .map_or_else(MethodRules::default, |(raw, _)| MethodRules {
+            allow: patterns(&raw.allow),
+            deny: patterns(&raw.deny),
+        })
+}
+
+fn patterns(list: &List<MethodPattern>) -> Vec<String> {
+    list.elements().map(|(name, _)| name.0.clone()).collect()
 }
 
 fn address(listen: Field<Address>) -> SocketAddr {

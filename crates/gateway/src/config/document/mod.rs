@@ -50,7 +50,7 @@ pub(super) enum Value {
     Nothing,
     Text(String),
     Integer(i128),
-    Float,
+    Float(f64),
     Boolean(bool),
     Date,
     List(Vec<Node>),
@@ -70,7 +70,7 @@ impl Value {
     pub(super) const fn is_number_or_flag(&self) -> bool {
         matches!(
             self,
-            Self::Integer(_) | Self::Float | Self::Boolean(_) | Self::Date
+            Self::Integer(_) | Self::Float(_) | Self::Boolean(_) | Self::Date
         )
     }
 
@@ -84,7 +84,7 @@ impl Value {
             Self::Nothing
             | Self::Text(_)
             | Self::Integer(_)
-            | Self::Float
+            | Self::Float(_)
             | Self::Boolean(_)
             | Self::Date => false,
         }
@@ -96,7 +96,7 @@ impl Value {
             Self::Nothing => "nothing",
             Self::Text(_) => "a string",
             Self::Integer(_) => "a whole number",
-            Self::Float => "a number with a fraction",
+            Self::Float(_) => "a number with a fraction",
             Self::Boolean(_) => "true or false",
             Self::Date => "a date",
             Self::List(_) => "a list",

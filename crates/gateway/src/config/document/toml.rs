@@ -46,14 +46,19 @@ fn node(value: Spanned<DeValue<'_>>) -> Node {
     let value = match value.into_inner() {
         DeValue::String(text) => Value::Text(text.into_owned()),
         DeValue::Integer(number) => i128::from_str_radix(number.as_str(), number.radix())
-            .map_or(Value::Float, Value::Integer),
-        DeValue::Float(_) => Value::Float,
+            .map_or_else(|_| Value::Float(float(number.as_str())), Value::Integer),
+        DeValue::Float(number) => Value::Float(float(number.as_str())),
         DeValue::Boolean(flag) => Value::Boolean(flag),
         DeValue::Datetime(_) => Value::Date,
         DeValue::Array(items) => Value::List(items.into_iter().map(node).collect()),
         DeValue::Table(table) => table_value(table),
     };
     Node { value, span }
+}
+
+/// The number, or none where it is none.
+fn float(digits: &str) -> f64 {
+    digits.parse().unwrap_or(f64::NAN)
 }
 
 fn table_value(table: DeTable<'_>) -> Value {

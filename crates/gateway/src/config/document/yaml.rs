@@ -99,7 +99,7 @@ impl Located {
             Value::Nothing
             | Value::Text(_)
             | Value::Integer(_)
-            | Value::Float
+            | Value::Float(_)
             | Value::Boolean(_)
             | Value::Date => None,
         };
@@ -154,8 +154,8 @@ impl<'de> Visitor<'de> for RawVisitor {
         Ok(Raw::Leaf(Value::Integer(value)))
     }
 
-    fn visit_f64<E>(self, _: f64) -> Result<Raw, E> {
-        Ok(Raw::Leaf(Value::Float))
+    fn visit_f64<E>(self, value: f64) -> Result<Raw, E> {
+        Ok(Raw::Leaf(Value::Float(value)))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Raw, E> {

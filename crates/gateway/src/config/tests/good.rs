@@ -46,6 +46,8 @@ max_reply = "1GiB"
 [[chains.ethereum.endpoints]]
 label = "first"
 url = "https://a.example/v2/${KEY}"
+ws_url = "wss://a.example/v2/${KEY}"
+rps = 2.5
 
 [[chains.ethereum.endpoints]]
 url = "http://127.0.0.1:8545"
@@ -114,6 +116,8 @@ chains:
     endpoints:
       - label: first
         url: https://a.example/v2/${KEY}
+        ws_url: wss://a.example/v2/${KEY}
+        rps: 2.5
       - url: http://127.0.0.1:8545
       - { url: "http://127.0.0.1:8546" }
   devnet:
@@ -185,7 +189,7 @@ fn every_option_of_a_file_arrives_in_the_settings() {
     assert_eq!(ethereum.aliases, ["eth", "main"]);
     assert_eq!(ethereum.timeout, Duration::from_secs(4));
     assert_eq!(ethereum.writes, WritePolicy::Once);
-    assert!(!ethereum.verify_chain_id);
+    assert!(!ethereum.engine.verify_chain_id);
     assert_eq!(ethereum.max_reply, 1 << 30);
     let labels: Vec<&str> = ethereum
         .endpoints
@@ -250,27 +254,60 @@ fn yaml_means_what_the_same_toml_means() {
 // G-12
 #[test]
 fn what_is_left_out_has_the_default_that_the_schema_tells() {
-    let silent = good(Format::Toml, CHAIN);
-    let mut spoken = String::from(CHAIN);
-    // Inside the chain first: its section is still open.
-    for section in ["chains.NAME", "server", "admin", "log"] {
-        let header = section.replace("NAME", "ethereum");
-        if section != "chains.NAME" {
-            spoken.push_str(&format!("[{header}]\n"));
+    const ENDPOINT: &str = "url = \"https://a.example\"\n";
+    // A chain that no table knows; weights go with their strategy, and reset times with an allowance.
+    let first = |section: &str| match section {
+        "chains.devnet" => "id = 31337\nstrategy = \"weighted-sum\"\n",
+        "chains.devnet.endpoints" => {
+            "url = \"https://a.example\"\nunits_per_day = 5\nunits_per_month = 6\n"
         }
-        for option in options().iter().filter(|option| option.section == section) {
-            if !option.default.is_empty() && section != "chains.NAME" {
-                spoken.push_str(&format!("{} = {}\n", option.name, option.default));
+        _ => "",
+    };
+    let file = |all: bool| {
+        let mut text = String::new();
+        let mut section = "";
+        for option in options() {
+            // Sections without a default exist only where they are wanted, and these have rules.
+            if ["keys", "error_rules", "server.methods"].contains(&option.section) {
+                continue;
+            }
+            if section != option.section {
+                section = option.section;
+                let name = section.replace("NAME", "devnet");
+                let header = match name.as_str() {
+                    "chains.devnet.endpoints" => "[[chains.devnet.endpoints]]".to_owned(),
+                    name => format!("[{name}]"),
+                };
+                // A section that turns something on is written only with its options.
+                let optional = ["hedge", "exclusion_trial", "failure_rate"];
+                if optional.iter().any(|end| name.ends_with(end)) {
+                    section = option.section;
+                    text.push_str(&format!("{header}\n"));
+                } else {
+                    text.push_str(&format!("{header}\n{}", first(&name)));
+                }
+            }
+            let switch = matches!(
+                option.name.as_str(),
+                "hedge" | "failure_rate" | "exclusion_trial" | "learn" | "strategy"
+            );
+            if all && !option.default.is_empty() && !switch {
+                text.push_str(&format!("{} = {}\n", option.name, option.default));
             }
         }
+        text
+    };
+    let (silent, spoken) = (file(false), file(true));
+    for part in [
+        "deadline = \"9s\"",
+        "max_reply = \"32MiB\"",
+        "max_cooldown = \"60s\"",
+        "mix = 0.6",
+        "reset_day = 1",
+    ] {
+        assert!(spoken.contains(part) && !silent.contains(part), "{part}");
     }
-    let chain: String = options()
-        .iter()
-        .filter(|option| option.section == "chains.NAME" && !option.default.is_empty())
-        .map(|option| format!("{} = {}\n", option.name, option.default))
-        .collect();
-    let spoken = format!("[chains.ethereum]\n{chain}{spoken}");
-    assert!(spoken.contains("deadline = \"9s\"") && spoken.contains("max_reply = \"32MiB\""));
+    let silent = good(Format::Toml, &silent);
     assert_eq!(
         format!("{silent:?}"),
         format!("{:?}", good(Format::Toml, &spoken))
@@ -279,6 +316,24 @@ fn what_is_left_out_has_the_default_that_the_schema_tells() {
     assert_eq!(silent.admin.listen, Some("127.0.0.1:4546".parse().unwrap()));
     assert_eq!(silent.server.deadline, Duration::from_secs(9));
     assert!(silent.server.workers >= 1);
+    // Those left out above, by themselves.
+    let plain = |text: &str| {
+        let text =
+            format!("[chains.devnet]\nid = 31337\n{text}\n[[chains.devnet.endpoints]]\n{ENDPOINT}");
+        format!("{:?}", good(Format::Toml, &text))
+    };
+    for option in options() {
+        let section = option.section.strip_prefix("chains.NAME");
+        let switch = matches!(
+            option.name.as_str(),
+            "hedge" | "failure_rate" | "exclusion_trial" | "learn" | "strategy"
+        );
+        if let (Some(section), true, false) = (section, switch, option.default.is_empty()) {
+            let name = format!("{section}.{}", option.name);
+            let line = format!("{} = {}", name.trim_start_matches('.'), option.default);
+            assert_eq!(plain(&line), plain(""), "{line}");
+        }
+    }
 }
 
 // G-12

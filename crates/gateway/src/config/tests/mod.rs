@@ -1,9 +1,13 @@
 //! Files through all three steps.
 
+mod accounts;
 mod bad;
+mod engine;
 mod good;
 mod layout;
+mod routing;
 mod secrets;
+mod sends;
 
 use super::{Format, Overrides, Report, Settings};
 

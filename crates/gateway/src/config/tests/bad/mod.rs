@@ -2,6 +2,7 @@
 //!
 //! `LINE:COLUMN message`, or the message alone where there is no place.
 
+mod engine;
 mod rules;
 mod shapes;
 mod yaml;
@@ -19,7 +20,8 @@ struct Bad {
 // G-12, hardening H3, hardening H5
 #[test]
 fn tells_every_problem_of_a_bad_file_with_its_place() {
-    for bad in shapes::FILES.iter().chain(rules::FILES).chain(yaml::FILES) {
+    let files = shapes::FILES.iter().chain(rules::FILES);
+    for bad in files.chain(engine::FILES).chain(yaml::FILES) {
         let report = read(bad.format, bad.text).expect_err(bad.name);
         let findings: Vec<String> = report
             .findings

@@ -75,24 +75,22 @@ zzz = 1
         name: "options of a later version",
         format: Toml,
         text: "[chains.ethereum]
-strategy = 'adaptive'
+coalesce = true
 pin_latest = true
 [chains.ethereum.cache]
 enabled = true
 [[chains.ethereum.endpoints]]
 url = 'https://a.example'
-ws_url = 'wss://b'
-rps = 5
+price = 1
 [redis]
 url = 'redis://x'
 ",
         findings: &[
-            "2:1 `strategy` in `chains.ethereum` is not available in this version yet: remove it",
+            "2:1 `coalesce` in `chains.ethereum` is not available in this version yet: remove it",
             "3:1 `pin_latest` in `chains.ethereum` is not available in this version yet: remove it",
             "4:18 `cache` in `chains.ethereum` is not available in this version yet: remove it",
-            "8:1 `ws_url` in `chains.ethereum.endpoints[0]` is not available in this version yet: remove it",
-            "9:1 `rps` in `chains.ethereum.endpoints[0]` is not available in this version yet: remove it",
-            "10:2 `redis` is not available in this version yet: remove it",
+            "8:1 `price` in `chains.ethereum.endpoints[0]` is not available in this version yet: remove it",
+            "9:2 `redis` is not available in this version yet: remove it",
         ],
     },
     Bad {
@@ -100,22 +98,29 @@ url = 'redis://x'
         format: Toml,
         text: "[[chains.ethereum.endpoints]]
 url = 'https://a.example'
-weigth = 3
+headrs = true
 ",
         findings: &[
-            "3:1 unknown option `weigth` in `chains.ethereum.endpoints[0]`: `weight` is not available in this version yet: remove it",
+            "3:1 unknown option `headrs` in `chains.ethereum.endpoints[0]`: `headers` is not available in this version yet: remove it",
         ],
     },
     Bad {
-        name: "a write policy of a later version",
+        name: "private transactions without a private endpoint",
         format: Toml,
         text: "[chains.ethereum]
-writes = 'failover'
+private_writes = true
+broadcast_to = 1
 [[chains.ethereum.endpoints]]
 url = 'https://a.example'
+[[keys]]
+name = 'a'
+hash = 'sha256:0000000000000000000000000000000000000000000000000000000000000000'
+private_writes = true
 ",
         findings: &[
-            "2:10 `chains.ethereum.writes`: this write policy is not available in this version yet: use `once`",
+            "2:18 `chains.ethereum.private_writes`: no endpoint of this chain is `private`: no transaction could be sent",
+            "3:16 `chains.ethereum.broadcast_to`: out of range: 2 to 16 is allowed",
+            "9:18 `keys[0].private_writes`: no endpoint of `chains.ethereum` is `private`: no transaction of the key could be sent there",
         ],
     },
     Bad {
@@ -126,7 +131,7 @@ writes = 'twice'
 [[chains.ethereum.endpoints]]
 url = 'https://a.example'
 ",
-        findings: &["2:10 `chains.ethereum.writes`: expected `once`"],
+        findings: &["2:10 `chains.ethereum.writes`: expected `once`, `failover` or `broadcast`"],
     },
     Bad {
         name: "text without quotes",

@@ -1,0 +1,48 @@
+//! Which answers are kept, and when they are served again (P-11 to P-15).
+//!
+//! | file | what it decides |
+//! |---|---|
+//! | `class` | what kind of read a request is |
+//! | `finality` | from which height down a chain's blocks are final |
+//! | `store` | whether an answer is kept, and under what stamp |
+//! | `serve` | whether a kept answer is served |
+//!
+//! This is the policy only: the bytes and the map are the owner's. It asks, in this order: the
+//! [`Class`] of a request; its keys ([`Class::lookups`]); [`may_serve`] for what it finds; and after an
+//! answer [`may_store`], with everything that was known when the request was *sent*. Every refusal and
+//! every miss has a reason, to be counted (lessons C32).
+//!
+//! What is kept is stamped with the block that it was read at, and a stamp is never trusted further
+//! than the hashes of [`Recent`](crate::recent::Recent) reach: a block that left the chain takes its
+//! answers with it before anything else is served (P-14). A tag is never immutable, only a number or
+//! a hash is (lessons C31).
+
+mod class;
+mod finality;
+mod serve;
+mod store;
+
+pub use class::{Class, Uncached};
+pub use finality::{Finality, Policy};
+pub use serve::{Ask, Fresh, Miss, View, may_serve};
+pub use store::{Answer, Keep, Refusal, Sign, Stamp, may_store};
+
+use std::time::Duration;
+
+/// Numbers of the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CacheSettings {
+    /// Blocks that a read at `latest` may be behind the newest trusted head. Default 1.
+    pub max_stale_blocks: u64,
+    /// Age past which such a read is not served. Default 2 s.
+    pub max_age: Duration,
+}
+
+impl Default for CacheSettings {
+    fn default() -> Self {
+        Self {
+            max_stale_blocks: 1,
+            max_age: Duration::from_secs(2),
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Small faults of the engine that can be switched on, so that the lab can show that it would see
+//! them.
+//!
+//! Only a build with the feature `mutants` has any: without it every question here is answered with
+//! no while compiling, and what a fault would do is not in the program. Each thread has its own
+//! switch.
+
+/// A fault. The name says what the engine then does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    not(feature = "mutants"),
+    expect(unreachable_pub, reason = "public with the feature")
+)]
+pub enum Mutant {
+    /// A half-open circuit lets everybody try.
+    HalfOpenAdmitsAll,
+    /// Only the first attempt of a call spends a token.
+    RetriesAreFree,
+    /// Chain checks, probes and the like spend no token.
+    ChecksAreFree,
+    /// Buckets fill twice as fast.
+    TokensComeTwiceAsFast,
+    /// Buckets hold one token more.
+    BurstIsOneMore,
+    /// Endpoints of another chain serve.
+    QuarantineLifted,
+    /// Endpoints serve before their chain is known.
+    UncheckedServe,
+    /// Who lags is preferred.
+    LagAttracts,
+    /// The highest head is the reference, whoever says so.
+    LoneLeaderLeads,
+    /// Errors leave the score alone.
+    ErrorsWeighNothing,
+    /// Requests count as under way until they run out of their time.
+    InFlightStays,
+    /// Every call may be hedged.
+    SendsAreHedged,
+    /// Every call may race.
+    SendsRace,
+    /// A call moves on although its request may have been taken.
+    MaybeSentMovesOn,
+    /// Null is an answer like any other.
+    NullIsAnAnswer,
+    /// Null needs no second endpoint.
+    AbsentNeedsNobody,
+    /// Open circuits count as closed.
+    EjectionIgnored,
+    /// Strikes never eject.
+    StrikesNeverEject,
+    /// Every ejection is as short as the first.
+    LadderStandsStill,
+    /// Ejections are over at once.
+    EjectionsLastNoTime,
+    /// A call that may not be repeated may be the trial.
+    AnyCallIsATrial,
+    /// Stated waits are not obeyed.
+    RetryAfterIgnored,
+    /// An exhausted quota changes nothing.
+    QuotaForgotten,
+    /// A refused credential changes nothing.
+    RefusalForgotten,
+    /// A method that an endpoint does not know is asked there again.
+    MissingMethodForgotten,
+    /// All tiers are one.
+    TiersIgnored,
+    /// Probes count as calls, so they never stop.
+    ProbesAreActivity,
+    /// A call ends one attempt's time after its deadline.
+    DeadlineIsLate,
+    /// Every retry is allowed.
+    RetryBudgetIgnored,
+    /// A call has one attempt more.
+    OneAttemptMore,
+    /// A call has one attempt less.
+    OneAttemptLess,
+    /// The endpoint that failed is asked again before others.
+    SameEndpointAgain,
+    /// A higher tier is not tried once attempts are spent.
+    NoStepUp,
+    /// The first failure ends the call.
+    FirstFailureEnds,
+    /// A reply with another id is ours.
+    ForeignIdAccepted,
+    /// A result beside an error is a result.
+    BothAccepted,
+    /// Weights do not count where they are drawn by.
+    WeightsIgnored,
+    /// The chain's own error is a reason to ask another endpoint.
+    TerminalMovesOn,
+    /// The chain's own error is a strike.
+    TerminalIsAStrike,
+    /// Heads are never probed.
+    ProbesNever,
+    /// Nobody is ejected for being behind.
+    DriftTolerated,
+    /// Only the least loaded endpoint is measured.
+    NeverExplores,
+    /// After a long ejection the chain is not asked again.
+    RecheckForgotten,
+    /// A half-open circuit lets nobody try.
+    NobodyIsTried,
+    /// Every read is copied at once.
+    HedgesAtOnce,
+    /// One more endpoint races.
+    RaceIsWider,
+    /// Checks go to whoever fails them.
+    ChecksHeedNoBreaker,
+    /// A head below the block is believed, however old.
+    HeadsAreNotReread,
+    /// A head that comes late is the newest.
+    LateHeadsCount,
+}
+
+#[cfg(feature = "mutants")]
+impl Mutant {
+    /// All of them.
+    pub const ALL: [Self; 49] = [
+        Self::HalfOpenAdmitsAll,
+        Self::RetriesAreFree,
+        Self::ChecksAreFree,
+        Self::TokensComeTwiceAsFast,
+        Self::BurstIsOneMore,
+        Self::QuarantineLifted,
+        Self::UncheckedServe,
+        Self::LagAttracts,
+        Self::LoneLeaderLeads,
+        Self::ErrorsWeighNothing,
+        Self::InFlightStays,
+        Self::SendsAreHedged,
+        Self::SendsRace,
+        Self::MaybeSentMovesOn,
+        Self::NullIsAnAnswer,
+        Self::AbsentNeedsNobody,
+        Self::EjectionIgnored,
+        Self::StrikesNeverEject,
+        Self::LadderStandsStill,
+        Self::EjectionsLastNoTime,
+        Self::AnyCallIsATrial,
+        Self::RetryAfterIgnored,
+        Self::QuotaForgotten,
+        Self::RefusalForgotten,
+        Self::MissingMethodForgotten,
+        Self::TiersIgnored,
+        Self::ProbesAreActivity,
+        Self::DeadlineIsLate,
+        Self::RetryBudgetIgnored,
+        Self::OneAttemptMore,
+        Self::OneAttemptLess,
+        Self::SameEndpointAgain,
+        Self::NoStepUp,
+        Self::FirstFailureEnds,
+        Self::ForeignIdAccepted,
+        Self::BothAccepted,
+        Self::WeightsIgnored,
+        Self::TerminalMovesOn,
+        Self::TerminalIsAStrike,
+        Self::ProbesNever,
+        Self::DriftTolerated,
+        Self::NeverExplores,
+        Self::RecheckForgotten,
+        Self::NobodyIsTried,
+        Self::HedgesAtOnce,
+        Self::RaceIsWider,
+        Self::ChecksHeedNoBreaker,
+        Self::HeadsAreNotReread,
+        Self::LateHeadsCount,
+    ];
+}
+
+#[cfg(feature = "mutants")]
+mod switch {
+    use super::Mutant;
+    use std::cell::Cell;
+
+    std::thread_local! {
+        static ON: Cell<Option<Mutant>> = const { Cell::new(None) };
+    }
+
+    /// Switches one fault on for this thread, and any other off.
+    pub fn set(mutant: Option<Mutant>) {
+        ON.set(mutant);
+    }
+
+    pub(crate) fn is(mutant: Mutant) -> bool {
+        ON.get() == Some(mutant)
+    }
+}
+
+#[cfg(feature = "mutants")]
+pub(crate) use switch::is;
+#[cfg(feature = "mutants")]
+pub use switch::set;
+
+/// Whether a fault is switched on.
+#[cfg(not(feature = "mutants"))]
+pub(crate) const fn is(_: Mutant) -> bool {
+    false
+}

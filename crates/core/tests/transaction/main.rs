@@ -1,0 +1,4 @@
+//! Raw transactions, held to alloy's encoder, and to bytes that nobody should send.
+
+mod hostile;
+mod vectors;
