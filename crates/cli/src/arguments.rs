@@ -20,7 +20,7 @@ pub(crate) enum Command {
     /// Serve endpoints as one, given by URLs or by a configuration file
     #[command(after_help = exit::TABLE)]
     Serve(ServeArguments),
-    /// Five nodes that fail on cue behind the gateway, under load: what callers notice of it
+    /// Six nodes that fail on cue behind the gateway, under load: what callers notice of it
     #[command(after_help = exit::TABLE)]
     Demo(DemoArguments),
     /// Simulated nodes that behave as a scenario says, on sockets or in virtual time

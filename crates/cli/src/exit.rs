@@ -6,7 +6,8 @@ use std::process::ExitCode;
 pub(crate) const TABLE: &str = "\
 Exit codes:
    0  done, or stopped as asked
-   1  demo: success not above 99.9 %, or no fault hidden
+   1  demo: success not above 99.9 %, or no fault hidden; lab --gateway: a bound not kept, or a
+      violation
    2  wrong usage, a bad URL argument or line of input included
   64  bad configuration or scenario file
   69  nothing to serve: endpoints on different chains, or none answering with --require-ready;
@@ -19,7 +20,7 @@ Exit codes:
 pub(crate) enum Exit {
     /// Done.
     Ok,
-    /// The demo did not show what it is there to show.
+    /// The demo did not show what it is there to show, or a scenario's bounds were not kept.
     Shortfall,
     /// Wrong usage.
     Usage,

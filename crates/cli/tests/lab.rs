@@ -277,3 +277,59 @@ fn a_scenario_ends_by_itself() {
     let (stdout, _) = ends(&[file.path(), "--listen", "127.0.0.1:0"], 0);
     assert!(stdout.contains("\nafter 0."), "{stdout}");
 }
+
+// B-4
+#[test]
+fn with_the_gateway_a_scenario_ends_with_its_verdict() {
+    let head = "name = 'gate'\nduration = '2s'\nchain = { start = 8, transactions = 1 }\n\
+                load = { clients = 5, every = '100ms' }\nbounds = { errors = 0 }\n";
+    let good = "[[nodes]]\nname = 'good'\nlatency = '1ms'\n";
+    let bad = "[[nodes]]\nname = 'bad'\nlatency = '1ms'\n\
+               faults = [{ kind = 'html', methods = ['eth_call'] }]\n";
+    let run = |nodes: &str, code| {
+        let file = TempFile::new(&format!("gateway-{code}.toml"), &format!("{head}{nodes}"));
+        let arguments = [
+            file.path(),
+            "--gateway",
+            "--listen",
+            "127.0.0.1:0",
+            "--json",
+        ];
+        let (json, _) = ends(&arguments, code);
+        let lines = json.lines().map(|line| serde_json::from_str(line).unwrap());
+        lines.collect::<Vec<Value>>()
+    };
+    // What one node spoils the other one answers.
+    let lines = run(&format!("{good}{bad}"), 0);
+    let [first, seconds @ .., last] = &lines[..] else {
+        panic!("{lines:?}");
+    };
+    assert_eq!(first["event"], "started");
+    assert!(first["gateway"].as_str().unwrap().starts_with("http://"));
+    for second in seconds {
+        assert_eq!(second["event"], "second");
+        assert_eq!(second["calls"], second["right"]);
+        assert_eq!(second["behind"], 0);
+    }
+    assert_eq!(last["event"], "ended");
+    assert_eq!((&last["kept"], &last["wrong"]), (&true.into(), &0.into()));
+    assert_eq!(last["violations"], 0);
+    assert!(last["nodes"][1]["hidden"].as_u64().unwrap() > 0);
+    // And where there is no other one the bound is broken.
+    let lines = run(bad, 1);
+    let last = lines.last().unwrap();
+    assert_eq!(last["kept"], false);
+    assert!(last["wrong"].as_u64().unwrap() > 0);
+}
+
+// B-4
+#[test]
+fn the_gateway_goes_with_sockets_and_a_time_to_settle_with_a_fault_that_begins() {
+    let file = TempFile::new("gateway-usage.toml", SCENARIO);
+    let (_, problem) = ends(&[file.path(), "--gateway", "--virtual"], 2);
+    assert!(problem.contains("--gateway"), "{problem}");
+    let text = format!("{SCENARIO}[bounds]\nsettle = '1s'\n");
+    let file = TempFile::new("gateway-settle.toml", &text);
+    let (_, problem) = ends(&[file.path(), "--gateway", "--listen", "127.0.0.1:0"], 64);
+    assert!(problem.contains("settle"), "{problem}");
+}

@@ -73,7 +73,10 @@ fn play(arguments: &LabArguments) -> Result<Exit, Refused> {
     }
     let runtime = live::runtime().map_err(Refused::System)?;
     if arguments.gateway {
-        return runtime.block_on(routed::run(&scenario, listen, arguments.json));
+        let file = arguments.scenario.display();
+        let onsets = routed::onsets(&scenario)
+            .map_err(|problem| Refused::File(format!("{file}: {problem}")))?;
+        return runtime.block_on(routed::run(&scenario, &onsets, listen, arguments.json));
     }
     runtime.block_on(fleet::run(&scenario, listen, arguments.json))?;
     Ok(Exit::Ok)

@@ -28,20 +28,27 @@ use tokio::{
 /// Most violations that are spelt out.
 const SPELT_OUT: usize = 5;
 
+/// The beginnings of faults after which there is something to be said of how fast calls are.
+pub(super) fn onsets(scenario: &Scenario) -> Result<Vec<Duration>, &'static str> {
+    let onsets = pace::onsets(scenario);
+    match (onsets, scenario.settle) {
+        (Some(onsets), None) => Ok(onsets),
+        (Some(onsets), Some(_)) if !onsets.is_empty() => Ok(onsets),
+        // Nothing to compare with, and nobody who asks.
+        (None, None) => Ok(Vec::new()),
+        (_, Some(_)) => Err(
+            "`settle` needs a fault that begins after the first second, and none that begins in it",
+        ),
+    }
+}
+
 /// Plays the scenario to its end, or until a signal, and says how it ends.
 pub(super) async fn run(
     scenario: &Scenario,
+    onsets: &[Duration],
     listen: SocketAddr,
     as_json: bool,
 ) -> Result<Exit, Refused> {
-    let onsets = pace::onsets(scenario).filter(|onsets| {
-        // What is to settle must begin.
-        scenario.settle.is_none() || !onsets.is_empty()
-    });
-    if scenario.settle.is_some() && onsets.is_none() {
-        let problem = "`settle` needs a fault that begins after the first second, and none before";
-        return Err(Refused::File(problem.to_owned()));
-    }
     let mut stopped = live::until_stopped().map_err(Refused::System)?;
     live::loopback_is_up(listen.ip())
         .await
@@ -66,7 +73,7 @@ pub(super) async fn run(
         told,
     };
     let ended = play.play_out(fleet, gateway, &mut stopped).await;
-    let verdict = Verdict::of(scenario, &ended, &onsets.unwrap_or_default());
+    let verdict = Verdict::of(scenario, &ended, onsets);
     output::print(&if as_json {
         verdict.to_json(scenario, &ended)
     } else {

@@ -27,6 +27,9 @@ fn the_shipped_scenarios_are_valid() {
         include_str!("../../scenarios/two-providers.toml"),
         include_str!("../../scenarios/reorg.toml"),
         include_str!("../../scenarios/rough-day.toml"),
+        include_str!("../../scenarios/silent.toml"),
+        include_str!("../../scenarios/behind.toml"),
+        include_str!("../../scenarios/elsewhere.toml"),
         DEMO,
     ] {
         let scenario = Scenario::parse(text, None).unwrap();
@@ -58,6 +61,7 @@ fn what_is_left_out_has_a_value() {
     let text = format!("{HEAD}[[nodes]]\nname = \"a\"\n");
     let scenario = Scenario::parse(&text, None).unwrap();
     assert_eq!((scenario.seed, scenario.stale_blocks), (1, 2));
+    assert_eq!((scenario.errors, scenario.settle), (None, None));
     assert_eq!(scenario.load.asks.len(), 8);
     let profile = &scenario.nodes[0].0;
     assert_eq!(profile.dialect, Dialect::Geth);
@@ -89,6 +93,8 @@ timeout = "7s"
 asks = ["send"]
 [bounds]
 stale_blocks = 9
+errors = 3
+settle = "2s"
 [[nodes]]
 name = "a"
 dialect = "cosmos-evm"
@@ -118,7 +124,8 @@ latency = { fast = "1ms", slow = "9ms", slow_share = 0.5 }
     assert_eq!((scenario.load.clients, scenario.load.every), (2, MS * 5));
     assert_eq!(scenario.load.timeout, MS * 7_000);
     assert_eq!(scenario.load.asks, [Ask::Send]);
-    assert_eq!(scenario.stale_blocks, 9);
+    assert_eq!((scenario.stale_blocks, scenario.errors), (9, Some(3)));
+    assert_eq!(scenario.settle, Some(MS * 2_000));
     let (profile, budget) = &scenario.nodes[0];
     assert_eq!(profile.dialect, Dialect::CosmosEvm);
     assert_eq!(profile.faults[0].what, What::Sees(Sees::Strayed(2)));
