@@ -26,7 +26,7 @@ pub enum Mutant {
     QuarantineLifted,
     /// Endpoints serve before their chain is known.
     UncheckedServe,
-    /// Who lags is preferred.
+    /// Who lags is preferred, and asked for the newest block too.
     LagAttracts,
     /// The highest head is the reference, whoever says so.
     LoneLeaderLeads,

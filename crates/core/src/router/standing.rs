@@ -174,7 +174,11 @@ impl Router {
                 let reached = match plan.need.height {
                     Some(height) => heads.holds(endpoint, height, at),
                     // The newest block is none of a laggard's, however busy the others are.
-                    None if plan.need.newest && heads.excess_lag(endpoint, at).is_some() => {
+                    None if plan.need.newest
+                        && heads.excess_lag(endpoint, at).is_some()
+                        && !mutant::is(Mutant::LagAttracts)
+                        && !mutant::is(Mutant::DriftTolerated) =>
+                    {
                         Holds::No
                     }
                     None => Holds::Unknown,
