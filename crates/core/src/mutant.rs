@@ -108,12 +108,22 @@ pub enum Mutant {
     ChecksHeedNoBreaker,
     /// A head below the block is believed, however old.
     HeadsAreNotReread,
+    /// A send whose answer was lost goes to another endpoint as if it had not been sent.
+    OpenIsUnsent,
+    /// A send of which nobody knows ends as one that failed.
+    OpenEndsPlainly,
+    /// A verdict against a transaction after a lost answer counts as its success.
+    RefusalIsSuccess,
+    /// Whatever a look-up brings is our transaction.
+    AnythingIsFound,
+    /// Calls for private endpoints go to all.
+    PrivateIsPublic,
 }
 
 #[cfg(feature = "mutants")]
 impl Mutant {
     /// All of them.
-    pub const ALL: [Self; 48] = [
+    pub const ALL: [Self; 53] = [
         Self::HalfOpenAdmitsAll,
         Self::RetriesAreFree,
         Self::ChecksAreFree,
@@ -162,6 +172,11 @@ impl Mutant {
         Self::RaceIsWider,
         Self::ChecksHeedNoBreaker,
         Self::HeadsAreNotReread,
+        Self::OpenIsUnsent,
+        Self::OpenEndsPlainly,
+        Self::RefusalIsSuccess,
+        Self::AnythingIsFound,
+        Self::PrivateIsPublic,
     ];
 }
 
