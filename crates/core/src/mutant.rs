@@ -110,12 +110,22 @@ pub enum Mutant {
     HeadsAreNotReread,
     /// A head that comes late is the newest.
     LateHeadsCount,
+    /// A send whose answer was lost goes to another endpoint as if it had not been sent.
+    OpenIsUnsent,
+    /// A send of which nobody knows ends as one that failed.
+    OpenEndsPlainly,
+    /// A verdict against a transaction after a lost answer counts as its success.
+    RefusalIsSuccess,
+    /// Whatever a look-up brings is our transaction.
+    AnythingIsFound,
+    /// Calls for private endpoints go to all.
+    PrivateIsPublic,
 }
 
 #[cfg(feature = "mutants")]
 impl Mutant {
     /// All of them.
-    pub const ALL: [Self; 49] = [
+    pub const ALL: [Self; 54] = [
         Self::HalfOpenAdmitsAll,
         Self::RetriesAreFree,
         Self::ChecksAreFree,
@@ -165,6 +175,11 @@ impl Mutant {
         Self::ChecksHeedNoBreaker,
         Self::HeadsAreNotReread,
         Self::LateHeadsCount,
+        Self::OpenIsUnsent,
+        Self::OpenEndsPlainly,
+        Self::RefusalIsSuccess,
+        Self::AnythingIsFound,
+        Self::PrivateIsPublic,
     ];
 }
 

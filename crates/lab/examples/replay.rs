@@ -84,6 +84,7 @@ fn short(event: &Event) -> String {
             "     node {node} <- {} {method} {params}",
             id.as_deref().unwrap_or("-")
         ),
+        Event::Took { node, hash, .. } => format!("     node {node} took {hash}"),
         Event::Served {
             node, status, body, ..
         } => format!("     node {node} {status} {body}"),

@@ -61,6 +61,16 @@ pub enum Event {
         /// Params, as JSON text.
         params: String,
     },
+    /// An endpoint took a transaction into its pool, whatever becomes of its answer. Told by runs in
+    /// virtual time.
+    Took {
+        /// When.
+        at: Duration,
+        /// Which endpoint.
+        node: usize,
+        /// The hash of the transaction.
+        hash: String,
+    },
     /// An endpoint finished an answer that somebody waited for.
     Served {
         /// When.
@@ -86,6 +96,7 @@ impl Event {
             Self::Called { at, .. }
             | Self::Answered { at, .. }
             | Self::Received { at, .. }
+            | Self::Took { at, .. }
             | Self::Served { at, .. } => *at,
         }
     }
@@ -110,6 +121,7 @@ impl Event {
                 params,
                 ..
             } => write!(line, "received {node} {id:?} {method:?} {params:?}"),
+            Self::Took { node, hash, .. } => write!(line, "took {node} {hash}"),
             Self::Served {
                 node,
                 methods,

@@ -283,7 +283,10 @@ async fn records_what_nodes_received_and_served() {
     let history = fleet.history();
     let received = history.events().iter().filter_map(|event| match event {
         Event::Received { method, .. } => Some(method.as_str()),
-        Event::Called { .. } | Event::Answered { .. } | Event::Served { .. } => None,
+        Event::Called { .. }
+        | Event::Answered { .. }
+        | Event::Took { .. }
+        | Event::Served { .. } => None,
     });
     assert_eq!(
         received.collect::<Vec<_>>(),

@@ -1,7 +1,7 @@
 //! Every small fault of the engine that can be switched on breaks a promise that the checker sees.
 //!
 //! First come the scenarios that aim at one promise each and those that once broke one, then generated
-//! ones. What is printed is the first promise that each fault breaks, and where.
+//! ones, of sends and of everything. What is printed is the first promise that each fault breaks, and where.
 //!
 //! `cargo test --profile ci -p highwater-lab --features mutants --test mutants -- --nocapture`
 
@@ -14,11 +14,13 @@ use std::{fs, thread};
 
 use highwater_core::mutant::{Mutant, set};
 use highwater_lab::chain::Quarry;
-use highwater_lab::random::{generate, judge};
+use highwater_lab::random::{SEND_POLICIES, generate, generate_sends, judge};
 use highwater_lab::scenario::Scenario;
 
 /// Generated scenarios that are tried.
 const TRIED: u64 = 300;
+/// Generated scenarios of sends that are tried, under each policy.
+const SENDS: u64 = 8;
 
 /// The first promise that is broken with this fault, and in which scenario.
 fn first(
@@ -29,7 +31,11 @@ fn first(
 ) -> Option<String> {
     set(mutant);
     let generated = (0..tried).map(|seed| (format!("generated {seed}"), generate(seed).scenario()));
-    let mut all = targets.iter().cloned().chain(generated);
+    let sends = SEND_POLICIES.iter().flat_map(|policy| {
+        let drafts = (0..SENDS).map(|seed| generate_sends(policy, seed));
+        drafts.map(|draft| (draft.name.clone(), draft.scenario()))
+    });
+    let mut all = targets.iter().cloned().chain(sends).chain(generated);
     let found = all.find_map(|(name, scenario)| {
         let (_, found) = judge(&scenario, quarry);
         let broken = found.into_iter().next()?;

@@ -137,7 +137,7 @@ fn outages() -> Vec<Row> {
                 match event {
                     Event::Called { .. } => calls += 1.0,
                     Event::Received { .. } => requests += 1.0,
-                    Event::Answered { .. } | Event::Served { .. } => {}
+                    Event::Answered { .. } | Event::Took { .. } | Event::Served { .. } => {}
                 }
             }
             // One for each call and a racer until the circuits open, a tenth for the share, ten a
@@ -180,6 +180,7 @@ fn trials() -> Row {
             Event::Called { .. }
             | Event::Answered { .. }
             | Event::Received { .. }
+            | Event::Took { .. }
             | Event::Served { .. } => {}
         }
     }

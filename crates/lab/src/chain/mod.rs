@@ -27,7 +27,7 @@ pub use quarry::Quarry;
 pub use sender::Sender;
 pub use spec::{ChainSpec, Fork, Reach};
 pub use state::Branch;
-pub use tree::SendRefused;
+pub use tree::{SendRefused, Waiting};
 pub use view::View;
 
 use account::Account;
@@ -170,7 +170,27 @@ impl Chain {
     pub fn send(&self, view: &View, raw: &[u8]) -> Result<B256, SendRefused> {
         let spec = &self.spec;
         let next = spec.head_at(view.at) + 1;
-        self.tree.lock().send(spec, next, raw, &self.quarry)
+        self.tree.lock().send(spec, next, (raw, true), &self.quarry)
+    }
+
+    /// What a node answers that takes a raw transaction and forgets it at once: the network never
+    /// hears of it, and it remembers none that it had before.
+    ///
+    /// # Errors
+    ///
+    /// When it would refuse it; the error says how.
+    pub fn send_nowhere(&self, view: &View, raw: &[u8]) -> Result<B256, SendRefused> {
+        let spec = &self.spec;
+        let next = spec.head_at(view.at) + 1;
+        self.tree
+            .lock()
+            .send(spec, next, (raw, false), &self.quarry)
+    }
+
+    /// A transaction that the network took, mined by now or not.
+    #[must_use]
+    pub fn waiting(&self, hash: B256) -> Option<Waiting> {
+        self.tree.lock().waiting(hash)
     }
 
     /// How many transactions of an account are in blocks up to a height of a view.

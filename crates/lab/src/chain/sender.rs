@@ -41,13 +41,19 @@ impl Sender {
     /// A signed transfer to itself as `0x` text, and its hash.
     #[must_use]
     pub fn transfer(&self, nonce: u64) -> (String, B256) {
+        self.transfer_of(nonce, 1)
+    }
+
+    /// A signed transfer of so many wei to itself: of one nonce there are many.
+    #[must_use]
+    pub fn transfer_of(&self, nonce: u64, value: u64) -> (String, B256) {
         let tx = TxLegacy {
             chain_id: Some(self.chain_id),
             nonce,
             gas_price: 3_000_000_000,
             gas_limit: 21_000,
             to: TxKind::Call(self.address()),
-            value: U256::from(1),
+            value: U256::from(value),
             input: Default::default(),
         };
         let signature = self.account.sign(tx.signature_hash());

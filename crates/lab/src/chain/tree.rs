@@ -69,8 +69,17 @@ fn number(index: usize) -> Branch {
     Branch::try_from(index + 1).unwrap_or(Branch::MAX)
 }
 
+/// Whose a transaction is that the network has, and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// Who signed it.
+    pub from: Address,
+    /// Its nonce.
+    pub nonce: u64,
+}
+
 #[derive(Default)]
-struct Waiting {
+struct Line {
     /// By nonce; the height is set once no nonce below is missing.
     by_nonce: BTreeMap<u64, (Sent, Option<u64>)>,
 }
@@ -79,8 +88,8 @@ pub(super) struct Tree {
     branches: Vec<Vec<Arc<Block>>>,
     by_hash: HashMap<B256, Arc<Block>>,
     places: HashMap<B256, Vec<(Arc<Block>, usize)>>,
-    senders: BTreeMap<Address, Waiting>,
-    known: HashMap<B256, Address>,
+    senders: BTreeMap<Address, Line>,
+    known: HashMap<B256, Waiting>,
     /// Highest block built on any branch.
     built: u64,
     /// Blocks that chains of the same numbers share, as long as nothing was sent here.
@@ -178,12 +187,12 @@ impl Tree {
         &mut self,
         spec: &ChainSpec,
         next: u64,
-        raw: &[u8],
+        (raw, keep): (&[u8], bool),
         quarry: &Quarry,
     ) -> Result<B256, SendRefused> {
         let tx = TxEnvelope::decode_2718_exact(raw).map_err(|_| SendRefused::Undecodable)?;
         let hash = *tx.tx_hash();
-        if self.known.contains_key(&hash) || self.places.contains_key(&hash) {
+        if keep && (self.known.contains_key(&hash) || self.places.contains_key(&hash)) {
             return Err(SendRefused::AlreadyKnown(hash));
         }
         if tx.chain_id().is_some_and(|id| id != spec.chain_id) {
@@ -199,13 +208,21 @@ impl Tree {
                 let next = waiting.next();
                 return Err(SendRefused::NonceTooLow { next, got: nonce });
             }
-            Some(_) => return Err(SendRefused::Replacement),
-            None => {}
+            Some(_) if keep => return Err(SendRefused::Replacement),
+            Some(_) | None => {}
+        }
+        if !keep {
+            return Ok(hash);
         }
         waiting.by_nonce.insert(nonce, (Sent { tx, from }, None));
         waiting.promote(height);
-        self.known.insert(hash, from);
+        self.known.insert(hash, Waiting { from, nonce });
         Ok(hash)
+    }
+
+    /// A transaction that was sent to the network, mined by now or not.
+    pub(super) fn waiting(&self, hash: B256) -> Option<Waiting> {
+        self.known.get(&hash).copied()
     }
 
     fn sent_for(&self, height: u64) -> Vec<Sent> {
@@ -228,11 +245,11 @@ impl Tree {
     }
 
     pub(super) fn next_nonce(&self, account: Address) -> u64 {
-        self.senders.get(&account).map_or(0, Waiting::next)
+        self.senders.get(&account).map_or(0, Line::next)
     }
 }
 
-impl Waiting {
+impl Line {
     fn next(&self) -> u64 {
         let mut next = 0;
         while self.by_nonce.contains_key(&next) {

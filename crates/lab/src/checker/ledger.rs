@@ -15,6 +15,8 @@ pub(super) struct Entry<'a> {
     pub(super) call: u64,
     pub(super) client: u64,
     pub(super) called: Duration,
+    /// The place of the call among all events.
+    pub(super) place: usize,
     pub(super) id: &'a str,
     pub(super) method: &'a str,
     /// The params as written.
@@ -44,6 +46,13 @@ pub(super) struct Reached<'a> {
     pub(super) id: Option<&'a str>,
     pub(super) method: &'a str,
     pub(super) params: &'a str,
+}
+
+/// A transaction that an endpoint took into its pool.
+pub(super) struct Took<'a> {
+    pub(super) place: usize,
+    pub(super) node: usize,
+    pub(super) hash: &'a str,
 }
 
 /// An answer that an endpoint finished.
@@ -94,6 +103,7 @@ pub(super) struct Ledger<'a> {
     /// In the order of calling.
     pub(super) entries: Vec<Entry<'a>>,
     pub(super) reached: Vec<Reached<'a>>,
+    pub(super) took: Vec<Took<'a>>,
     pub(super) served: Vec<Served<'a>>,
 }
 
@@ -102,6 +112,7 @@ impl<'a> Ledger<'a> {
         let mut ledger = Self {
             entries: Vec::new(),
             reached: Vec::new(),
+            took: Vec::new(),
             served: Vec::new(),
         };
         let mut places = BTreeMap::new();
@@ -120,6 +131,7 @@ impl<'a> Ledger<'a> {
                         call: *call,
                         client: *client,
                         called: *at,
+                        place,
                         id,
                         method,
                         raw: params,
@@ -156,6 +168,11 @@ impl<'a> Ledger<'a> {
                     id: id.as_deref(),
                     method,
                     params,
+                }),
+                Event::Took { node, hash, .. } => ledger.took.push(Took {
+                    place,
+                    node: *node,
+                    hash,
                 }),
                 Event::Served {
                     at,

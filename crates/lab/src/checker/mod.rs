@@ -14,6 +14,7 @@ mod perfect;
 mod promises;
 mod question;
 mod reads;
+mod sends;
 mod service;
 mod standing;
 mod traffic;
@@ -27,6 +28,7 @@ use crate::history::History;
 pub use course::Course;
 use ledger::Ledger;
 pub use promises::{Outage, Promises};
+pub use sends::{Sends, Tally, tally};
 pub use standing::{Dead, Pause, Return, Said, Share};
 
 /// A kind of broken promise.
@@ -90,6 +92,12 @@ pub enum Breach {
     AskedOn,
     /// A call went to the same endpoint again before it went to another one.
     AskedAgain,
+    /// A sent transaction was called accepted, and no endpoint had taken it.
+    FalseSuccess,
+    /// A send was told to have failed, and an endpoint had taken the transaction.
+    FalseFailure,
+    /// A private transaction, or its hash, went to a public endpoint.
+    Exposed,
     /// A call went to a second endpoint beside the first one that may not, or not yet.
     Copied,
 }
@@ -129,6 +137,7 @@ pub fn check(history: &History, chain: &Arc<Chain>, promises: &Promises) -> Vec<
     known::check(&ledger, chain, promises, &mut found);
     standing::check(&ledger, promises, &mut found);
     course::check(&ledger, promises, &mut found);
+    sends::check(&ledger, promises, &mut found);
     found.retain(|violation| !promises.exempt.contains(&violation.breach));
     found.sort_by_key(|violation| (violation.at, violation.call, violation.breach));
     found

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::time::Duration;
 
-use super::{Breach, Course, Dead, Pause, Return, Share};
+use super::{Breach, Course, Dead, Pause, Return, Sends, Share};
 use crate::node::{Carries, Dialect, Fault, Latency, Profile, Says, Sees, What};
-use crate::scenario::{Ask, Budget, Choice, Retries, Routing, Scenario};
+use crate::scenario::{Ask, Budget, Choice, Retries, Routing, Scenario, Writes, Writing};
 
 /// What a history is held to.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +30,8 @@ pub struct Promises {
     pub most_requests: Option<u64>,
     /// Whether endpoints say null in place of values.
     pub nulls: bool,
+    /// What holds for raw transactions.
+    pub sends: Option<Sends>,
     /// What holds for the requests of one call.
     pub course: Option<Course>,
     /// Times in which every endpoint fails whatever it is asked, and what a router may spend then.
@@ -84,6 +86,12 @@ const ONCE: [&str; 8] = [
     "personal_sendTransaction",
 ];
 
+/// The method that sends a raw transaction.
+const RAW: &str = "eth_sendRawTransaction";
+
+/// What a send may take beyond its attempt: 2 s, and 3 s for a look-up.
+const BEYOND: Duration = Duration::from_secs(5);
+
 /// How long a router may believe in an endpoint after its last good answer.
 const GRACE: Duration = Duration::from_secs(10);
 
@@ -115,7 +123,7 @@ impl Promises {
         let mut promises = Self::of(scenario);
         promises.local.clear();
         // `once` is what the engine does with a transaction.
-        promises.once.push("eth_sendRawTransaction".to_owned());
+        promises.once.push(RAW.to_owned());
         promises.exempt = exempt(scenario);
         promises.chain_id = router.verify.then_some(scenario.chain.chain_id);
         promises.deadline = Some(router.deadline);
@@ -157,7 +165,32 @@ impl Promises {
             verify: router.verify,
         });
         promises.stand(scenario);
+        if let Some(writing) = router.writes {
+            promises.send(scenario, writing);
+        }
         promises
+    }
+
+    /// What holds where raw transactions go by a policy. They are not counted and timed as reads are.
+    fn send(&mut self, scenario: &Scenario, writing: Writing) {
+        let router = &scenario.router;
+        if writing.to != Writes::Once {
+            self.once.retain(|method| method != RAW);
+        }
+        // "Already known" becomes the hash, which then nobody said.
+        self.local.push(RAW.to_owned());
+        let all = router.attempt.saturating_add(BEYOND);
+        self.deadline = self.deadline.map(|deadline| deadline.max(all));
+        self.course = None;
+        self.most_requests = None;
+        self.outages.clear();
+        let seats = router.seats.iter().enumerate();
+        let private = seats.filter(|(_, seat)| seat.private);
+        self.sends = Some(Sends {
+            private: private.map(|(node, _)| node).collect(),
+            secret: writing.private,
+            patient: scenario.load.timeout > all,
+        });
     }
 }
 
@@ -206,7 +239,8 @@ fn exempt(scenario: &Scenario) -> BTreeSet<Breach> {
                 | Sees::PrunedState(_)
                 | Sees::NoTags
                 | Sees::LogLimit { .. }
-                | Sees::NoMethod,
+                | Sees::NoMethod
+                | Sees::Forgets,
             )
             | What::Says(
                 Says::Error { .. }

@@ -15,6 +15,7 @@ use crate::scenario::Budget;
 
 mod course;
 mod routing;
+mod sends;
 mod standing;
 
 const MS: Duration = Duration::from_millis(1);

@@ -11,6 +11,13 @@ use super::ledger::{Ledger, Served};
 use super::{Breach, Promises, Violation};
 use crate::history::Got;
 
+/// What an endpoint says that proves that it did not take a transaction.
+const UNSENT: [&str; 3] = [
+    "publishing transactions not supported by this endpoint",
+    "sequencer temporarily not available",
+    "txpool is full",
+];
+
 pub(super) fn check(ledger: &Ledger<'_>, promises: &Promises, found: &mut Vec<Violation>) {
     ids(ledger, found);
     once(ledger, promises, found);
@@ -90,7 +97,7 @@ fn once(ledger: &Ledger<'_>, promises: &Promises, found: &mut Vec<Violation>) {
 }
 
 /// Requests of which the endpoint's answer proves that they had no effect: it turned them
-/// away, or does not know the method.
+/// away, does not know the method, or says so.
 fn refused<'a>(ledger: &Ledger<'a>, promises: &Promises) -> HashSet<(usize, Option<&'a str>)> {
     let mut refused = HashSet::new();
     for served in &ledger.served {
@@ -100,7 +107,8 @@ fn refused<'a>(ledger: &Ledger<'a>, promises: &Promises) -> HashSet<(usize, Opti
         }
         let unknown = |error: &str| {
             let error: Value = serde_json::from_str(error).unwrap_or_default();
-            error["code"] == -32601
+            let message = error["message"].as_str().unwrap_or_default();
+            error["code"] == -32601 || UNSENT.iter().any(|words| message.contains(words))
         };
         let mut errors = served.replies.iter().filter_map(|reply| reply.error);
         if matches!(served.status, 401..=403 | 413 | 429) || errors.any(unknown) {

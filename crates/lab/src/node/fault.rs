@@ -148,6 +148,9 @@ pub enum Sees {
     NoMethod,
     /// Receipts and transactions are null for so long after their block.
     LateReceipts(Duration),
+    /// Of transactions it takes what it is sent, shows it to nobody, and passes nothing on; it knows
+    /// none that waits, and only the nonces of those that are mined.
+    Forgets,
 }
 
 /// A wrong answer to one call.

@@ -30,6 +30,8 @@ pub use exchange::{Carriage, Delivery, Ending, Exchange, Pace, Seen};
 pub use fault::{Carries, Fault, Says, Sees, What};
 pub use latency::Latency;
 
+use alloy_primitives::B256;
+
 use crate::call::{Call, parse_calls};
 use crate::chain::Chain;
 use crate::rng::Rng;
@@ -64,6 +66,8 @@ pub struct Node {
     buckets: BTreeMap<(usize, String), Bucket>,
     used: BTreeMap<usize, u64>,
     filters: Filters,
+    /// What the last request brought into its pool of transactions.
+    taken: Vec<B256>,
 }
 
 impl Node {
@@ -81,6 +85,7 @@ impl Node {
             buckets: BTreeMap::new(),
             used: BTreeMap::new(),
             filters,
+            taken: Vec::new(),
         }
     }
 
@@ -116,6 +121,7 @@ impl Node {
     /// Takes one request. `client` tells callers apart where a limit is per client.
     pub fn ask(&mut self, now: Duration, client: &str, body: &[u8]) -> Exchange {
         self.requests += 1;
+        self.taken.clear();
         let mut rng = Rng::at(self.luck, &[self.index, self.requests]);
         let (batch, calls) = parse_calls(body);
         let mut delay = self.profile.latency.draw(&mut rng);
@@ -164,6 +170,12 @@ impl Node {
             carriage: reply::shape(carriage, &shaping),
             cue,
         }
+    }
+
+    /// The transactions that the last request brought into its pool, whatever became of its answer.
+    #[must_use]
+    pub fn taken(&self) -> &[B256] {
+        &self.taken
     }
 
     /// The faults of carriage that strike this request, with their places in the profile.
@@ -300,7 +312,8 @@ impl Node {
             if missing {
                 return Err(sight.dialect.no_method(&call.method));
             }
-            rpc::answer(&sight, &mut self.filters, &call.method, &params)
+            let kept = (&mut self.filters, &mut self.taken);
+            rpc::answer(&sight, kept, &call.method, &params)
         })
     }
 }

@@ -6,7 +6,7 @@ use alloy_consensus::{Transaction as _, TxEnvelope, TxReceipt as _, Typed2718 as
 use alloy_eips::Encodable2718 as _;
 use alloy_primitives::{B256, Bytes, hex};
 
-use crate::chain::{Block, Mined};
+use crate::chain::{Block, Mined, Waiting};
 
 /// A quantity as a JSON string.
 #[must_use]
@@ -91,6 +91,20 @@ pub(super) fn header(block: &Block) -> String {
         h.parent_beacon_block_root.unwrap_or_default(),
     );
     out
+}
+
+/// A transaction that waits for a block.
+#[must_use]
+pub(super) fn waiting(hash: B256, waiting: &Waiting) -> String {
+    format!(
+        concat!(
+            r#"{{"blockHash":null,"blockNumber":null,"transactionIndex":null,"hash":"{}","#,
+            r#""from":"{}","nonce":"{:#x}"}}"#
+        ),
+        hash,
+        lower(waiting.from),
+        waiting.nonce
+    )
 }
 
 /// A transaction in its block.

@@ -18,7 +18,7 @@ const TIP: u64 = 1_000_000_000;
 /// The answer to a call: a result as JSON text, or a miss.
 pub(super) fn answer(
     sight: &Sight<'_>,
-    filters: &mut Filters,
+    (filters, taken): (&mut Filters, &mut Vec<B256>),
     method: &str,
     params: &[Value],
 ) -> Result<String, Miss> {
@@ -47,7 +47,7 @@ pub(super) fn answer(
         "eth_getBlockTransactionCountByHash" => node.count_by_hash(),
         "eth_getUncleCountByBlockNumber" => node.numbered().map(|_| quantity(0)),
         "eth_getUncleCountByBlockHash" => node.hashed().map(|_| quantity(0)),
-        "eth_getTransactionByHash" => node.transaction(render::transaction),
+        "eth_getTransactionByHash" => node.by_hash(),
         "eth_getTransactionReceipt" => node.transaction(render::receipt),
         "eth_getRawTransactionByHash" => {
             node.transaction(|block, index| render::raw(&block.mined[index].tx))
@@ -63,7 +63,7 @@ pub(super) fn answer(
         "eth_call" => node.call(),
         "eth_estimateGas" => node.estimate(),
         "eth_createAccessList" => node.access_list(),
-        "eth_sendRawTransaction" => node.send(),
+        "eth_sendRawTransaction" => node.send(taken),
         "eth_newFilter" => filters.logs(sight, node.param(0)?),
         "eth_newBlockFilter" => Ok(filters.blocks(sight)),
         "eth_getFilterChanges" => filters.changes(sight, node.param(0)?),
@@ -145,6 +145,15 @@ impl Rpc<'_> {
         let hash = parse_hash(self.param(0)?)?;
         let (block, index) = self.sight.transaction(hash).ok_or(Miss::Null)?;
         Ok(write(&block, index))
+    }
+
+    fn by_hash(&self) -> Result<String, Miss> {
+        let hash = parse_hash(self.param(0)?)?;
+        let waiting = || self.sight.waits(hash).ok_or(Miss::Null);
+        match self.transaction(render::transaction) {
+            Err(Miss::Null) => waiting().map(|waiting| render::waiting(hash, &waiting)),
+            found => found,
+        }
     }
 
     fn block_receipts(&self) -> Result<String, Miss> {
@@ -246,16 +255,24 @@ impl Rpc<'_> {
         Ok(format!(r#"{{"accessList":[],"gasUsed":{gas}}}"#))
     }
 
-    fn send(&self) -> Result<String, Miss> {
+    fn send(&self, taken: &mut Vec<B256>) -> Result<String, Miss> {
         let raw = self.param(0)?.as_str().map(hex::decode);
         let Some(Ok(raw)) = raw else {
             return Err(invalid(
                 "invalid argument 0: cannot unmarshal invalid hex string",
             ));
         };
-        let sent = self.sight.chain.send(&self.sight.view, &raw);
+        let (chain, view) = (self.sight.chain, &self.sight.view);
+        let sent = if self.sight.forgets {
+            chain.send_nowhere(view, &raw)
+        } else {
+            chain.send(view, &raw)
+        };
         let hash: B256 = match sent {
-            Ok(hash) => hash,
+            Ok(hash) => {
+                taken.push(hash);
+                hash
+            }
             Err(refused) => self.sight.dialect.send_refused(&refused)?,
         };
         Ok(render::hash(hash))

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::dialect::{Dialect, Miss, invalid};
 use super::fault::{Fault, Sees, What};
-use crate::chain::{Block, Branch, Chain, View};
+use crate::chain::{Block, Branch, Chain, View, Waiting};
 use crate::rng::Rng;
 
 /// A node's sight of the chain.
@@ -30,6 +30,7 @@ pub(super) struct Sight<'a> {
     pub(super) short_logs: f64,
     pub(super) salt: u64,
     pub(super) late: Duration,
+    pub(super) forgets: bool,
 }
 
 impl<'a> Sight<'a> {
@@ -56,6 +57,7 @@ impl<'a> Sight<'a> {
             short_logs: 0.0,
             salt,
             late: Duration::ZERO,
+            forgets: false,
         };
         for fault in faults {
             let Some(began) = fault.began(now) else {
@@ -95,6 +97,7 @@ impl<'a> Sight<'a> {
             // Whether a method exists is asked before anything is looked at.
             Sees::NoMethod => {}
             Sees::LateReceipts(late) => self.late = *late,
+            Sees::Forgets => self.forgets = true,
         }
     }
 
@@ -210,6 +213,14 @@ impl<'a> Sight<'a> {
         let indexed =
             block.height() <= self.chain.spec().start || born.saturating_add(self.late) <= self.now;
         (indexed && block.height() >= self.oldest_block()).then_some((block, index))
+    }
+}
+
+impl Sight<'_> {
+    /// Whether a transaction waits in this node's pool. One that is behind hears of nothing new.
+    pub(super) fn waits(&self, hash: B256) -> Option<Waiting> {
+        let heard = !self.forgets && self.view.lag == 0 && self.view.at == self.now;
+        heard.then(|| self.chain.waiting(hash)).flatten()
     }
 }
 

@@ -22,6 +22,7 @@ impl Sees {
             Self::ShortLogs(_) => "short-logs",
             Self::NoMethod => "no-method",
             Self::LateReceipts(_) => "late-receipts",
+            Self::Forgets => "forgets",
         }
     }
 }
@@ -101,7 +102,9 @@ impl fmt::Display for What {
                 }
                 Sees::ShortLogs(share) => write!(f, " by {}", Percent(*share)),
                 Sees::LateReceipts(late) => write!(f, " {late:?}"),
-                Sees::Stuck | Sees::Strayed(_) | Sees::NoTags | Sees::NoMethod => Ok(()),
+                Sees::Stuck | Sees::Strayed(_) | Sees::NoTags | Sees::NoMethod | Sees::Forgets => {
+                    Ok(())
+                }
             },
             Self::Says(Says::Error { code, message, .. }) => write!(f, " {code} \"{message}\""),
             Self::Says(

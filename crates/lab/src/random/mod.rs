@@ -6,12 +6,14 @@
 
 mod draft;
 mod generate;
+mod sends;
 mod shrink;
 
 use std::sync::Arc;
 
 pub use draft::{Draft, DraftNode};
 pub use generate::generate;
+pub use sends::{SEND_POLICIES, SENDS, SendPolicy, generate_sends};
 pub use shrink::shrink;
 
 use crate::chain::Quarry;

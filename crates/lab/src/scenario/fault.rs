@@ -108,6 +108,7 @@ fn what(kind: Kind, share: f64, raw: &mut RawFault) -> Result<What, String> {
             What::Sees(Sees::NoMethod)
         }
         Kind::LateReceipts => What::Sees(Sees::LateReceipts(need(raw.late.take(), "late")?.0)),
+        Kind::Forgets => What::Sees(Sees::Forgets),
         Kind::Error => What::Says(error(raw)?),
         Kind::WrongId => What::Says(Says::WrongId),
         Kind::StringId => What::Says(Says::StringId),

@@ -17,7 +17,7 @@ use serde::Deserialize;
 
 pub use class::is_answer;
 pub use quantity::parse_duration;
-pub use router::{Choice, Preset, Retries, Routing, Seat};
+pub use router::{Choice, Preset, Retries, Routing, Seat, Writes, Writing};
 
 use crate::chain::{ACCOUNTS, Chain, ChainSpec, Fork, Quarry, Reach};
 use crate::node::{Dialect, Latency, Node, Profile, Sees, What};
@@ -51,6 +51,11 @@ pub enum Ask {
     Receipt,
     /// `eth_sendRawTransaction` of a new transfer.
     Send,
+    /// The bytes of an earlier transfer once more. Asked only where `asks` names it.
+    Resend,
+    /// `eth_sendRawTransaction` of another transfer with the nonce of an earlier one. Asked only where
+    /// `asks` names it.
+    Replace,
     /// `eth_newFilter`, different each time: a request that only one node may get. Asked only
     /// where `asks` names it.
     Filter,

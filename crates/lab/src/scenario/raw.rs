@@ -80,6 +80,10 @@ pub(super) struct RawRouter {
     pub(super) pace: Option<bool>,
     pub(super) probes: Option<bool>,
     pub(super) verify: Option<bool>,
+    pub(super) writes: Option<super::Writes>,
+    pub(super) broadcast_to: Option<Spanned<u8>>,
+    pub(super) verify_writes: Option<Spanned<bool>>,
+    pub(super) private_writes: Option<Spanned<bool>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -96,6 +100,8 @@ pub(super) struct RawNode {
     pub(super) tier: Option<u8>,
     pub(super) weight: Option<Spanned<f64>>,
     pub(super) group: Option<String>,
+    #[serde(default)]
+    pub(super) private: bool,
     pub(super) dialect: Option<Dialect>,
     pub(super) latency: Option<RawLatency>,
     pub(super) budget: Option<RawBudget>,
@@ -152,6 +158,7 @@ pub(super) enum Kind {
     ShortLogs,
     NoMethod,
     LateReceipts,
+    Forgets,
     Error,
     WrongId,
     StringId,

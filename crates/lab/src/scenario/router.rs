@@ -48,6 +48,31 @@ pub enum Retries {
     Deadline,
 }
 
+/// To whom the router sends raw transactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Writes {
+    /// One node, and another only when it is proven that the first did not take it.
+    Once,
+    /// One after the other.
+    Failover,
+    /// Several at once.
+    Broadcast,
+}
+
+/// How the router sends raw transactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Writing {
+    /// To whom.
+    pub to: Writes,
+    /// How many nodes get one at once under [`Writes::Broadcast`].
+    pub width: u8,
+    /// Whether an open end is looked up; `None`: under [`Writes::Failover`].
+    pub verify: Option<bool>,
+    /// Whether transactions go to private nodes alone.
+    pub private: bool,
+}
+
 /// The options of the router.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Routing {
@@ -75,6 +100,8 @@ pub struct Routing {
     pub probes: bool,
     /// Whether a node is asked for its chain id first.
     pub verify: bool,
+    /// How raw transactions are sent; `None`: to one node, without a look-up or a memory.
+    pub writes: Option<Writing>,
     /// The place of each node, in the order of the nodes.
     pub seats: Vec<Seat>,
 }
@@ -88,6 +115,8 @@ pub struct Seat {
     pub weight: f64,
     /// Nodes with the same number are one backend.
     pub group: Option<u16>,
+    /// Whether it keeps what it gets from the public.
+    pub private: bool,
 }
 
 /// Checks the options of a router on a chain with this block time.
@@ -100,6 +129,7 @@ pub(super) fn check(
         Preset::Library => (2, Retries::Times(2), 10, 30),
         Preset::Gateway => (0, Retries::Deadline, 5, 9),
     };
+    let writes = writing(text, &raw)?;
     let retries = match raw.retries {
         None => retries,
         Some(given) => match given.get_ref() {
@@ -132,8 +162,38 @@ pub(super) fn check(
         block_time: Some(block_time).filter(|_| raw.pace.unwrap_or(true)),
         probes: raw.probes.unwrap_or(true),
         verify: raw.verify.unwrap_or(true),
+        writes,
         seats: Vec::new(),
     })
+}
+
+fn writing(text: &str, raw: &RawRouter) -> Result<Option<Writing>, ScenarioError> {
+    let spans = [
+        raw.broadcast_to.as_ref().map(toml::Spanned::span),
+        raw.verify_writes.as_ref().map(toml::Spanned::span),
+        raw.private_writes.as_ref().map(toml::Spanned::span),
+    ];
+    let Some(to) = raw.writes else {
+        return match spans.into_iter().flatten().next() {
+            Some(span) => Err(ScenarioError::at(text, &span, "this needs `writes`")),
+            None => Ok(None),
+        };
+    };
+    let width = match &raw.broadcast_to {
+        Some(width) if to != Writes::Broadcast || *width.get_ref() == 0 => {
+            let message = "`broadcast_to` is at least 1, and goes with `writes = \"broadcast\"`";
+            return Err(ScenarioError::at(text, &width.span(), message));
+        }
+        Some(width) => *width.get_ref(),
+        None => 3,
+    };
+    let is = |given: &Option<toml::Spanned<bool>>| given.as_ref().map(|given| *given.get_ref());
+    Ok(Some(Writing {
+        to,
+        width,
+        verify: is(&raw.verify_writes),
+        private: is(&raw.private_writes).unwrap_or(false),
+    }))
 }
 
 /// The place of a node; `groups` holds the names of groups so far.
@@ -162,5 +222,6 @@ pub(super) fn seat(
         tier: raw.tier.unwrap_or(0),
         weight,
         group,
+        private: raw.private,
     })
 }

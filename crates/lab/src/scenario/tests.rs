@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use super::{Ask, DEMO, Scenario};
+use super::{Ask, DEMO, Scenario, Writes, Writing};
 use crate::chain::Reach;
 use crate::node::{Carries, Dialect, Fault, Latency, Profile, Says, Sees, What};
 
@@ -162,7 +162,7 @@ fn the_guide_names_every_fault_and_its_examples_are_valid() {
     // The parser lists the kinds in its refusal, so none can be forgotten here.
     let message = refused(&with_fault("kind = \"?\""));
     let kinds: Vec<&str> = message.split('`').skip(3).step_by(2).collect();
-    assert_eq!(kinds.len(), 37, "{message}");
+    assert_eq!(kinds.len(), 38, "{message}");
     for kind in kinds {
         assert!(guide.contains(&format!("`{kind}`")), "{kind}");
     }
@@ -199,6 +199,7 @@ fn every_kind_of_fault_can_be_written() {
         "kind='late-receipts'\nlate='2s'",
         Sees::LateReceipts(MS * 2_000),
     );
+    sees("kind='forgets'", Sees::Forgets);
 
     let says = |text: &str, says: Says| assert_eq!(fault(text).what, What::Says(says), "{text}");
     let error = Says::Error {
@@ -390,4 +391,47 @@ fn errors_name_the_line_and_what_to_do() {
     );
     let every = refused(&format!("{HEAD}[[nodes]]\nname='a'\n[load]\nevery='0s'"));
     assert!(every.contains("line 6"), "{every}");
+}
+
+// B-3, R-35
+#[test]
+fn a_router_sends_transactions_by_a_policy_where_one_is_named() {
+    let router = |lines: &str| {
+        let text = format!("{HEAD}[[nodes]]\nname='a'\nprivate=true\n[router]\n{lines}\n");
+        Scenario::parse(&text, None).map(|scenario| scenario.router)
+    };
+    assert_eq!(router("race = 2").unwrap().writes, None);
+    assert!(router("").unwrap().seats[0].private);
+    let writing = |to, width, verify, private| {
+        Some(Writing {
+            to,
+            width,
+            verify,
+            private,
+        })
+    };
+    let once = writing(Writes::Once, 3, None, false);
+    assert_eq!(router("writes = 'once'").unwrap().writes, once);
+    let failover = "writes = 'failover'\nverify_writes = false\nprivate_writes = true";
+    let expected = writing(Writes::Failover, 3, Some(false), true);
+    assert_eq!(router(failover).unwrap().writes, expected);
+    let broadcast = router("writes = 'broadcast'\nbroadcast_to = 2").unwrap();
+    let expected = writing(Writes::Broadcast, 2, None, false);
+    assert_eq!(broadcast.writes, expected);
+    for (lines, expected) in [
+        ("verify_writes = true", "this needs `writes`"),
+        ("private_writes = true", "this needs `writes`"),
+        (
+            "writes = 'once'\nbroadcast_to = 2",
+            "`broadcast_to` is at least 1",
+        ),
+        (
+            "writes = 'broadcast'\nbroadcast_to = 0",
+            "`broadcast_to` is at least 1",
+        ),
+        ("writes = 'twice'", "unknown variant `twice`"),
+    ] {
+        let message = router(lines).unwrap_err().to_string();
+        assert!(message.contains(expected), "{lines}: {message}");
+    }
 }

@@ -9,6 +9,8 @@ use crate::scenario::{Ask, Scenario};
 
 /// Most transactions that a client remembers.
 const REMEMBERED: usize = 64;
+/// Transfers of which one is sent again.
+const LATELY: u64 = 4;
 /// Blocks of a log range.
 const RANGE: u64 = 8;
 
@@ -48,18 +50,17 @@ impl Client {
         let asks = self.asks.len() as u64;
         let index = usize::try_from(self.rng.below(asks)).unwrap_or(0);
         let ask = self.asks.get(index).copied().unwrap_or(Ask::BlockNumber);
-        let me = self.me.as_str();
         match ask {
             Ask::BlockNumber => ("eth_blockNumber", json!([])),
             Ask::Block => ("eth_getBlockByNumber", json!(["latest", false])),
-            Ask::Balance => ("eth_getBalance", json!([me, "latest"])),
+            Ask::Balance => ("eth_getBalance", json!([self.me, "latest"])),
             Ask::BalanceAt => {
                 let height = self.head - self.rng.below(RANGE.min(self.head + 1));
-                ("eth_getBalance", json!([me, hex(height)]))
+                ("eth_getBalance", json!([self.me, hex(height)]))
             }
             Ask::Call => {
                 let data = format!("0x{:016x}", self.rng.next());
-                ("eth_call", json!([{"to": me, "data": data}, "latest"]))
+                ("eth_call", json!([{"to": self.me, "data": data}, "latest"]))
             }
             Ask::Logs => {
                 let from = self.head.saturating_sub(self.rng.below(RANGE));
@@ -83,13 +84,37 @@ impl Client {
                 self.remember(hash.to_string());
                 ("eth_sendRawTransaction", json!([raw]))
             }
+            Ask::Resend | Ask::Replace if self.sent == 0 => {
+                let (raw, _) = self.sender.transfer(0);
+                self.sent = 1;
+                ("eth_sendRawTransaction", json!([raw]))
+            }
+            Ask::Resend => {
+                let nonce = self.earlier();
+                let (raw, _) = self.sender.transfer(nonce);
+                ("eth_sendRawTransaction", json!([raw]))
+            }
+            Ask::Replace => {
+                let nonce = self.earlier();
+                let (raw, _) = self.sender.transfer_of(nonce, 2);
+                ("eth_sendRawTransaction", json!([raw]))
+            }
             Ask::Filter => {
                 // The second topic tells one from the other.
                 let topic = format!("0x{:016x}{:048x}", self.rng.next(), 0);
                 let topics = [TRANSFER.to_string(), topic];
-                ("eth_newFilter", json!([{"address": me, "topics": topics}]))
+                (
+                    "eth_newFilter",
+                    json!([{"address": self.me, "topics": topics}]),
+                )
             }
         }
+    }
+
+    /// The nonce of one of the last transfers.
+    fn earlier(&mut self) -> u64 {
+        let back = 1 + self.rng.below(self.sent.min(LATELY));
+        self.sent - back
     }
 
     /// Learns from an answer.

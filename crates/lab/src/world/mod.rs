@@ -231,6 +231,13 @@ impl World<'_> {
                 });
                 calls.push((call.id, call.method));
             }
+            for hash in self.nodes[node].taken() {
+                self.outcome.history.push(Event::Took {
+                    at: self.now,
+                    node,
+                    hash: hash.to_string(),
+                });
+            }
         }
         self.attempts.insert(attempt, Attempt { node, calls });
         if let Some((after, seen)) = seen {

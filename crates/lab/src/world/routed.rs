@@ -6,6 +6,7 @@
 //! counted from one instant.
 
 mod aside;
+mod sends;
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -14,6 +15,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
 use highwater_core::bucket::{Account, Budget, Rate};
+use highwater_core::call::write::Forwarded;
 use highwater_core::call::{Action, Leftover, Machine, Outcome, Plan};
 use highwater_core::classify::Class;
 use highwater_core::heads::HeadSettings;
@@ -32,6 +34,7 @@ use super::wire::{Judged, Question, Shown};
 use crate::node::Seen;
 use crate::scenario::{Choice, Preset, Retries, Routing, Scenario};
 use aside::{After, Asides, Waiter};
+use sends::Submission;
 
 /// A router between clients and nodes.
 #[derive(Debug)]
@@ -43,6 +46,8 @@ pub struct Routed {
     calls: BTreeMap<u64, Call>,
     attempts: BTreeMap<u64, Attempt>,
     asides: Asides,
+    /// What was sent lately.
+    forwarded: Forwarded,
     timers: BTreeMap<u64, Timer>,
     /// Number of the last attempt, question or timer.
     last: u64,
@@ -55,6 +60,8 @@ struct Call {
     machine: Machine,
     id: Bytes,
     question: Rc<Question>,
+    /// The raw transaction that it sends.
+    submission: Option<Submission>,
     /// What of its attempts' answers can be shown.
     kept: Vec<(AttemptId, Shown)>,
     /// The attempts of this call that are under way, by their numbers here.
@@ -131,6 +138,7 @@ impl Routed {
                 weight: seat.weight,
                 tier: seat.tier,
                 group: seat.group,
+                private: seat.private,
                 account: Arc::new(Account::new(
                     "",
                     &Budget {
@@ -150,6 +158,7 @@ impl Routed {
             routing: routing.clone(),
             calls: BTreeMap::new(),
             attempts: BTreeMap::new(),
+            forwarded: Forwarded::default(),
             timers: BTreeMap::new(),
             last: 0,
             orders: Vec::new(),
@@ -218,8 +227,21 @@ impl Routed {
                         call.running.push((attempt, sent));
                     }
                 }
-                Action::LookUp { .. } | Action::Receipt { .. } => {
-                    unreachable!("no plan here says how a transaction is sent")
+                Action::LookUp {
+                    endpoint,
+                    attempt,
+                    timeout,
+                } => {
+                    let method = "eth_getTransactionByHash";
+                    self.look(number, (endpoint, attempt), method, timeout, at);
+                }
+                Action::Receipt {
+                    endpoint,
+                    attempt,
+                    timeout,
+                } => {
+                    let method = "eth_getTransactionReceipt";
+                    self.look(number, (endpoint, attempt), method, timeout, at);
                 }
                 Action::WaitUntil(until) => {
                     let until = until.saturating_duration_since(self.base);
@@ -280,10 +302,14 @@ impl Routed {
                     return;
                 };
                 call.running.retain(|(running, _)| *running != attempt);
-                call.kept.extend(judged.shown.map(|shown| (attempt, shown)));
-                let settled = judged.settled;
-                call.machine
-                    .on_settled(&mut self.router, attempt, &settled, now);
+                if call.submission.is_some() {
+                    self.on_submitted(number, attempt, judged, now);
+                } else {
+                    call.kept.extend(judged.shown.map(|shown| (attempt, shown)));
+                    let settled = judged.settled;
+                    call.machine
+                        .on_settled(&mut self.router, attempt, &settled, now);
+                }
                 self.drive(number, at);
             }
             Purpose::Loser(ticket) => self.router.settle(&ticket, &judged.settled, now),
@@ -298,6 +324,7 @@ impl Routed {
             return;
         };
         let now = self.now(at);
+        self.remember(&call, now);
         for (ticket, leftover) in call.machine.leftovers() {
             let running = call.running.iter();
             let mut running = running.filter(|(attempt, _)| *attempt == ticket.attempt());
@@ -318,16 +345,15 @@ impl Routed {
             }
         }
         let shown = match outcome {
-            Outcome::Answered(attempt) | Outcome::Failed(Some(attempt)) => {
-                call.kept.iter().find(|(kept, _)| *kept == attempt)
-            }
+            Outcome::Answered(attempt)
+            | Outcome::Failed(Some(attempt))
+            | Outcome::Found(attempt) => call.kept.iter().find(|(kept, _)| *kept == attempt),
             Outcome::Failed(None)
             | Outcome::ChainMismatch
             | Outcome::NoEndpoint
             | Outcome::BudgetExhausted { .. }
             | Outcome::DeadlineExceeded
             | Outcome::Sent
-            | Outcome::Found(_)
             | Outcome::Late
             | Outcome::Ambiguous(_) => None,
         };
@@ -336,9 +362,15 @@ impl Routed {
                 call: number,
                 body: shown.answer(&call.id),
             },
-            None => Order::Fail {
-                call: number,
-                why: format!("{outcome:?}"),
+            None => match call.answer(outcome) {
+                Some(shown) => Order::Answer {
+                    call: number,
+                    body: shown.answer(&call.id),
+                },
+                None => Order::Fail {
+                    call: number,
+                    why: format!("{outcome:?}"),
+                },
             },
         });
     }
@@ -373,6 +405,7 @@ impl Subject for Routed {
             Params::Array(raw) | Params::Object(raw) | Params::Scalar(raw) => raw,
         };
         plan.need = Need::of_call(row, params);
+        let submission = self.submit(row, asked.params, &mut plan);
         let id = self.number();
         let question = Question::new(id, &asked.method, params, self.chain());
         let call = Call {
@@ -381,6 +414,7 @@ impl Subject for Routed {
                 Bytes::copy_from_slice(id.as_str().as_bytes())
             }),
             question: Rc::new(question),
+            submission,
             kept: Vec::new(),
             running: Vec::new(),
             wake: None,
@@ -433,6 +467,7 @@ impl Subject for Routed {
     fn left(&mut self, number: u64, at: Duration) -> Vec<Order> {
         if let Some(mut call) = self.calls.remove(&number) {
             let now = self.now(at);
+            self.remember(&call, now);
             call.machine.abandon(&mut self.router, now);
             for (_, sent) in call.running {
                 self.hang_up(sent);

@@ -5,6 +5,7 @@ use crate::{
     AttemptId,
     call::{Content, Delivery, Settled},
     classify::Class,
+    mutant::{self, Mutant},
 };
 
 /// What one attempt says of the transaction's fate.
@@ -50,6 +51,7 @@ impl Fate {
                 ..
             } => match (delivery, verdict.class, verdict.subclass) {
                 (Delivery::NotSent, _, _) => Self::Unsent,
+                (Delivery::MaybeSent, _, _) if mutant::is(Mutant::OpenIsUnsent) => Self::Unsent,
                 (Delivery::MaybeSent, _, _) => Self::Open,
                 // This node's pool is full, or its own cap or list forbids it: not taken here. In
                 // what is no JSON-RPC answer the same words prove nothing.

@@ -1,7 +1,11 @@
 //! What comes next, from the fates so far.
 
 use super::{Ended, Fate, Form, Policy, Write};
-use crate::{AttemptId, call::best::Best};
+use crate::{
+    AttemptId,
+    call::best::Best,
+    mutant::{self, Mutant},
+};
 
 /// What a call that sends a transaction does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,7 +173,7 @@ impl Writes {
     /// The look-up ended; whether the answer was our transaction, by its hash.
     pub fn on_lookup(&mut self, matched: bool) -> Step {
         match self.phase {
-            Phase::LookingUp(_) if matched => self.success(),
+            Phase::LookingUp(_) if matched || mutant::is(Mutant::AnythingIsFound) => self.success(),
             Phase::LookingUp(step) => self.over(step),
             Phase::Sending | Phase::Polling { .. } => Step::Wait,
             Phase::Over(step) => step,
@@ -231,6 +235,7 @@ impl Writes {
                 self.phase = Phase::Polling { pooled: false };
                 Step::Receipt
             }
+            (true, Some(_)) if mutant::is(Mutant::RefusalIsSuccess) => self.success(),
             (true, Some(_)) => self.ambiguous(),
             (true, None) => match self.write.policy {
                 Policy::Failover if !self.late => Step::Next,
@@ -251,7 +256,12 @@ impl Writes {
     }
 
     fn ambiguous(&mut self) -> Step {
-        let step = Step::Ambiguous(self.best.attempt());
+        let best = self.best.attempt();
+        let step = if mutant::is(Mutant::OpenEndsPlainly) {
+            Step::Failed(best)
+        } else {
+            Step::Ambiguous(best)
+        };
         if self.write.looks_up() {
             self.look_up(step)
         } else {

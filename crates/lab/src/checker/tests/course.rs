@@ -138,7 +138,7 @@ fn rename(tale: &mut Tale) {
                 *ids = vec![Some("8".to_owned())];
                 *body = body.replace("\"id\":7", "\"id\":8");
             }
-            Event::Called { .. } | Event::Answered { .. } => {}
+            Event::Called { .. } | Event::Answered { .. } | Event::Took { .. } => {}
         }
     }
 }

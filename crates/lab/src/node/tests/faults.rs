@@ -287,3 +287,54 @@ fn knows_when_it_goes_down_and_comes_back() {
     let down = [0, 2, 3, 8, 9].map(|at| node.down(S * at));
     assert_eq!(down, [false, true, false, true, false]);
 }
+
+// B-2, R-35
+#[test]
+fn a_node_that_forgets_takes_a_transaction_and_passes_it_on_to_nobody() {
+    let (raw, hash) = crate::chain::Sender::new(1, 1337, 6).transfer(0);
+    let (raw, hash) = (json!([raw]), json!(hash.to_string()));
+    let chain = super::fresh_chain();
+    let [honest, forgets] = &mut [honest(), sees(Sees::Forgets)];
+    honest.chain = std::sync::Arc::clone(&chain);
+    forgets.chain = chain;
+    let send = "eth_sendRawTransaction";
+    let find = |node: &mut Node, at| result(node, at, "eth_getTransactionByHash", json!([hash]));
+    assert_eq!(result(forgets, S, send, raw.clone()), hash);
+    assert_eq!(forgets.taken().len(), 1);
+    assert_eq!(find(honest, S * 3), Value::Null);
+    assert!(forgets.taken().len() == 1 && honest.taken().is_empty());
+
+    assert_eq!(result(honest, S * 3, send, raw.clone()), hash);
+    assert_eq!(honest.taken().len(), 1);
+    let waiting = find(honest, S * 3);
+    assert_eq!(
+        (&waiting["hash"], &waiting["blockHash"]),
+        (&hash, &Value::Null)
+    );
+    assert_eq!(find(forgets, S * 3), Value::Null);
+    // It takes once more what the network has, and calls the nonce used once it is.
+    assert_eq!(result(forgets, S * 3, send, raw.clone()), hash);
+    assert!(find(honest, S * 5)["blockHash"].is_string());
+    let body = body(send, &raw);
+    let said = delivery(forgets.ask(S * 5, "me", &body)).body;
+    let said = String::from_utf8_lossy(&said).into_owned();
+    assert!(
+        said.contains("nonce too low: next nonce 1, tx nonce 0"),
+        "{said}"
+    );
+    assert!(forgets.taken().is_empty());
+}
+
+// B-2, R-35
+#[test]
+fn a_node_that_loses_an_answer_or_reads_no_body_says_what_it_took() {
+    let send = "eth_sendRawTransaction";
+    let (raw, _) = crate::chain::Sender::new(1, 1337, 7).transfer(0);
+    let body = body(send, &json!([raw]));
+    let [lost, reset] = &mut [says(Says::LostSend), carries(Carries::Reset)];
+    for node in [&mut *lost, &mut *reset] {
+        node.chain = super::fresh_chain();
+        let _ = node.ask(S, "me", &body);
+    }
+    assert_eq!((lost.taken().len(), reset.taken().len()), (1, 0));
+}
