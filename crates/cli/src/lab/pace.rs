@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn faults_begin_again_until_the_scenario_ends() {
-        let onsets = |faults| {
+        let onsets = |faults: &str| {
             let text =
                 format!("name = 't'\nduration = '9s'\n[[nodes]]\nname = 'a'\nfaults = [{faults}]");
             let onsets = onsets(&Scenario::parse(&text, None).unwrap());
