@@ -184,6 +184,8 @@ impl Promises {
         self.course = None;
         self.most_requests = None;
         self.outages.clear();
+        // A transaction is looked up at somebody who was not sent it, of whatever tier.
+        self.reserve.clear();
         let seats = router.seats.iter().enumerate();
         let private = seats.filter(|(_, seat)| seat.private);
         self.sends = Some(Sends {

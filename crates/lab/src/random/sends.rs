@@ -1,6 +1,8 @@
 //! From a seed to a scenario of transactions: nodes that lose answers, reset before and after the
 //! body, lag, forget, and refuse in words that prove nothing or everything.
 
+use std::fmt::Write as _;
+
 use super::draft::{Draft, DraftNode};
 use crate::rng::Rng;
 
@@ -16,39 +18,39 @@ const MOST_BLOCKS: u64 = 60;
 pub struct SendPolicy {
     /// What it is called in a table.
     pub name: &'static str,
-    /// Its lines of `[router]`.
-    lines: &'static [&'static str],
+    /// Its lines of `[router]`, which make sense together alone.
+    lines: &'static str,
     /// Whether transactions are for private nodes alone.
     private: bool,
 }
 
 /// The policies that differ: with the look-up and without, and for private nodes alone.
 pub const SEND_POLICIES: [SendPolicy; 6] = [
-    policy("once", &["writes = \"once\""], false),
+    policy("once", "writes = \"once\"", false),
     policy(
         "once, looked up",
-        &["writes = \"once\"", "verify_writes = true"],
+        "writes = \"once\"\nverify_writes = true",
         false,
     ),
-    policy("failover", &["writes = \"failover\""], false),
+    policy("failover", "writes = \"failover\"", false),
     policy(
         "failover, not looked up",
-        &["writes = \"failover\"", "verify_writes = false"],
+        "writes = \"failover\"\nverify_writes = false",
         false,
     ),
     policy(
         "broadcast",
-        &["writes = \"broadcast\"", "verify_writes = true"],
+        "writes = \"broadcast\"\nverify_writes = true",
         false,
     ),
     policy(
         "failover, private",
-        &["writes = \"failover\"", "private_writes = true"],
+        "writes = \"failover\"\nprivate_writes = true",
         true,
     ),
 ];
 
-const fn policy(name: &'static str, lines: &'static [&'static str], private: bool) -> SendPolicy {
+const fn policy(name: &'static str, lines: &'static str, private: bool) -> SendPolicy {
     SendPolicy {
         name,
         lines,
@@ -93,12 +95,12 @@ impl Maker {
             router: self.router(attempt),
             nodes: Vec::new(),
         };
-        let lines = policy.lines.iter().map(|line| (*line).to_owned());
-        draft.router.extend(lines);
-        if policy.lines[0].contains("broadcast") && self.rng.chance(0.5) {
+        let mut lines = policy.lines.to_owned();
+        if lines.contains("broadcast") && self.rng.chance(0.5) {
             let width = 1 + self.rng.below(4);
-            draft.router.push(format!("broadcast_to = {width}"));
+            let _ = write!(lines, "\nbroadcast_to = {width}");
         }
+        draft.router.push(lines);
         let nodes = 2 + self.rng.below(4);
         for index in 0..nodes {
             let node = self.node(policy, index);
