@@ -69,7 +69,8 @@ pub(crate) fn check_admin(admin: &AdminSettings) -> Result<(), ServeError> {
     }
 }
 
-/// Asks every endpoint for its chain, all at once and for at most a second, and refuses to start
+/// Asks every endpoint for its chain and then for its head, all at once and each for at most a
+/// second, and refuses to start
 /// where they disagree (exit code 69). Endpoints that do not answer are left for later, unless
 /// `require_ready`.
 pub(crate) async fn first_check(shared: &Shared, settings: &Settings) -> Result<(), ServeError> {
@@ -106,6 +107,9 @@ pub(crate) async fn first_check(shared: &Shared, settings: &Settings) -> Result<
             }
         }
     }
+    // Before the first call, so that none is answered by an endpoint that is behind.
+    let heads = shared.chains.iter().map(|chain| chain.pool.probe());
+    let _late = tokio::time::timeout(FIRST_CHECK, join_all(heads)).await;
     Ok(())
 }
 
