@@ -108,7 +108,9 @@ pub(crate) async fn first_check(shared: &Shared, settings: &Settings) -> Result<
         }
     }
     // Before the first call, so that none is answered by an endpoint that is behind.
-    let heads = shared.chains.iter().map(|chain| chain.pool.probe());
+    let probed = shared.chains.iter().zip(&settings.chains);
+    let probed = probed.filter(|(_, of)| of.engine.probe.is_some() && of.engine.heads.is_some());
+    let heads = probed.map(|(chain, _)| chain.pool.probe());
     let _late = tokio::time::timeout(FIRST_CHECK, join_all(heads)).await;
     Ok(())
 }
