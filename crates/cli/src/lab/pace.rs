@@ -211,16 +211,18 @@ mod tests {
             let is_slow = slow.iter().any(|slow| slow.contains(&number));
             if is_slow { 21 } else { 10 }
         });
-        let settled = |ms| Settled {
-            normal: 20_000,
+        let settled = |normal, ms| Settled {
+            normal,
             after: MS * ms,
         };
         let end = MS * 12_000;
         let after = |onsets: &[Duration]| pace.settled(onsets, end);
-        assert_eq!(after(&[MS * 4_000]), [settled(4_500)]);
+        assert_eq!(after(&[MS * 4_000]), [settled(20_000, 4_500)]);
         let both = [MS * 4_000, MS * 7_000];
-        assert_eq!(after(&both), [settled(1_500), settled(1_500)]);
-        assert_eq!(after(&[MS * 9_000]), [settled(0)]);
+        let each = settled(20_000, 1_500);
+        assert_eq!(after(&both), [each, each]);
+        // What was slow before the first fault is normal.
+        assert_eq!(after(&[MS * 9_000]), [settled(42_000, 0)]);
         assert!(after(&[]).is_empty());
     }
 
