@@ -101,9 +101,9 @@ fn check(body: &[u8], request: &Result<Call<'_>, Fault<'_>>, value: Option<&Valu
 
 /// What is written to an endpoint says what the caller said.
 fn rewrite(call: &Call<'_>) {
-    let mut out = Vec::new();
+    let mut out = String::new();
     write_request(&mut out, 7, &call.method, call.params);
-    let Ok(Message::Single(Ok(again))) = parse(&out, &UNLIMITED) else {
+    let Ok(Message::Single(Ok(again))) = parse(out.as_bytes(), &UNLIMITED) else {
         panic!("unreadable")
     };
     assert_eq!(again.id.map(Id::as_str), Some("7"));

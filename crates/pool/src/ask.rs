@@ -1,6 +1,7 @@
 //! One request of ours as it goes on the wire, written once and shared by all its attempts.
 
 use bytes::Bytes;
+use bytestring::ByteString;
 use highwater_core::{
     ChainId,
     jsonrpc::{Params, write_request},
@@ -18,7 +19,7 @@ const BEFORE_PARAMS: &str = r#"","params":"#;
 pub(crate) struct Ask {
     id: u64,
     row: &'static Descriptor,
-    message: Bytes,
+    message: ByteString,
     method: Range<usize>,
     params: (Shape, Range<usize>),
     known: Known,
@@ -43,7 +44,7 @@ enum Shape {
 impl Ask {
     /// Writes a request.
     pub(crate) fn new(id: u64, row: &'static Descriptor, method: &str, params: Params<'_>) -> Self {
-        let mut message = Vec::new();
+        let mut message = String::new();
         write_request(&mut message, id, method, params);
         let (shape, raw) = match params {
             Params::Object(raw) if params.is_named() => (Shape::Object, raw),
@@ -62,7 +63,7 @@ impl Ask {
             id,
             row,
             method: name,
-            message: Bytes::from(message),
+            message: ByteString::from(message),
             params: (shape, begin..end),
             known: Known::default(),
         }
@@ -75,7 +76,7 @@ impl Ask {
 
     /// The bytes to send.
     pub(crate) fn message(&self) -> Bytes {
-        self.message.clone()
+        self.message.as_bytes().clone()
     }
 
     /// The same request, with what was believed when it was sent.
@@ -93,10 +94,7 @@ impl Ask {
 
     /// What was asked.
     pub(crate) fn question(&self) -> Question<'_> {
-        let text = |range: &Range<usize>| {
-            let bytes = self.message.get(range.clone()).unwrap_or_default();
-            std::str::from_utf8(bytes).expect("invariant: a request is written from text")
-        };
+        let text = |range: &Range<usize>| self.message.get(range.clone()).unwrap_or_default();
         let (shape, range) = &self.params;
         Question {
             id: self.id,

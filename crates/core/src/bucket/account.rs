@@ -11,7 +11,10 @@ use super::{
     rate::Rate,
     tokens::Tokens,
 };
-use crate::{Now, method::MethodId};
+use crate::{
+    Now,
+    method::{Descriptor, MethodId},
+};
 
 /// What an account may spend.
 #[derive(Clone, Debug, PartialEq)]
@@ -129,17 +132,7 @@ impl Account {
         if self.budget.off {
             return true;
         }
-        let mut state = self.state();
-        if !state.until_reset(now.wall).is_zero() {
-            return false;
-        }
-        let may = state
-            .tokens(self.budget.rate, now.mono)
-            .is_none_or(|tokens| tokens.take(now.mono));
-        if let (true, Some(learned)) = (may, &mut state.learned) {
-            learned.sent(now.mono);
-        }
-        may
+        self.state().take(self.budget.rate, now)
     }
 
     /// Whole tokens left; none when unlimited.
@@ -158,9 +151,18 @@ impl Account {
 
     /// Counts the compute units of a request that was sent.
     pub fn spend_units(&self, method: MethodId, units: u32, wall: SystemTime) {
-        for meter in &mut self.state().meters {
-            meter.spend(method, u64::from(units), wall);
+        self.state().spend_units(method, units, wall);
+    }
+
+    /// Spends one request of a method and counts its compute units, if it may be sent: what
+    /// [`Self::take`] and [`Self::spend_units`] do, as one step.
+    pub fn take_for(&self, row: &Descriptor, now: Now) -> bool {
+        let mut state = self.state();
+        let may = self.budget.off || state.take(self.budget.rate, now);
+        if may {
+            state.spend_units(row.id, row.weight, now.wall);
         }
+        may
     }
 
     /// Spent share, 0 to 1, of the allowance that is nearest to its end.
@@ -231,6 +233,25 @@ impl Account {
 }
 
 impl State {
+    fn take(&mut self, set: Option<Rate>, now: Now) -> bool {
+        if !self.until_reset(now.wall).is_zero() {
+            return false;
+        }
+        let may = self
+            .tokens(set, now.mono)
+            .is_none_or(|tokens| tokens.take(now.mono));
+        if let (true, Some(learned)) = (may, &mut self.learned) {
+            learned.sent(now.mono);
+        }
+        may
+    }
+
+    fn spend_units(&mut self, method: MethodId, units: u32, wall: SystemTime) {
+        for meter in &mut self.meters {
+            meter.spend(method, u64::from(units), wall);
+        }
+    }
+
     /// The bucket at the rate that holds now; none when unlimited.
     fn tokens(&mut self, set: Option<Rate>, now: Instant) -> Option<&mut Tokens> {
         let learned = self.learned_rps(now);

@@ -56,32 +56,34 @@ impl<'a> Quoted<'a> {
     }
 }
 
-/// Appends `text` as a JSON string.
-pub(super) fn write_string(out: &mut Vec<u8>, text: &str) {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    out.push(b'"');
-    let mut rest = text.as_bytes();
+/// Hands out `text` as a JSON string, in pieces.
+pub(super) fn write_string(text: &str, mut write: impl FnMut(&str)) {
+    const HEX: &str = "0123456789abcdef";
+    let digit = |value: u8| &HEX[usize::from(value)..=usize::from(value)];
+    write("\"");
+    let mut rest = text;
+    // Everything that is escaped is ASCII, so each piece begins and ends between characters.
     while let Some(at) = rest
-        .iter()
+        .bytes()
         .position(|b| matches!(b, b'"' | b'\\' | 0..=0x1f))
     {
-        out.extend_from_slice(&rest[..at]);
-        let byte = rest[at];
-        match byte {
-            b'"' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            b'\r' => out.extend_from_slice(b"\\r"),
-            b'\t' => out.extend_from_slice(b"\\t"),
-            _ => {
-                out.extend_from_slice(b"\\u00");
-                out.push(HEX[usize::from(byte >> 4)]);
-                out.push(HEX[usize::from(byte & 15)]);
+        write(&rest[..at]);
+        match rest.as_bytes()[at] {
+            b'"' => write("\\\""),
+            b'\\' => write("\\\\"),
+            b'\n' => write("\\n"),
+            b'\r' => write("\\r"),
+            b'\t' => write("\\t"),
+            byte => {
+                write("\\u00");
+                write(digit(byte >> 4));
+                write(digit(byte & 15));
             }
         }
         rest = &rest[at + 1..];
     }
-    out.extend_from_slice(rest);
-    out.push(b'"');
+    write(rest);
+    write("\"");
 }
 
 /// Decodes escapes that a scanner has checked.

@@ -59,20 +59,20 @@ pub fn write_error(out: &mut Vec<u8>, id: Id<'_>, error: &RpcError<'_>) {
 /// Absent and `null` params and an empty object go out as `[]`, the one spelling of "none" that
 /// every server takes: some refuse a missing member, some `null`, some an object. Everything else
 /// goes out as written, scalars too, though no endpoint takes them.
-pub fn write_request(out: &mut Vec<u8>, id: u64, method: &str, params: Params<'_>) {
+pub fn write_request(out: &mut String, id: u64, method: &str, params: Params<'_>) {
     let params = match params {
         Params::Absent | Params::Null => "[]",
         Params::Object(_) if !params.is_named() => "[]",
         Params::Array(raw) | Params::Object(raw) | Params::Scalar(raw) => raw,
     };
     out.reserve(64 + method.len() + params.len());
-    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-    out.extend_from_slice(itoa::Buffer::new().format(id).as_bytes());
-    out.extend_from_slice(b",\"method\":");
-    write_string(out, method);
-    out.extend_from_slice(b",\"params\":");
-    out.extend_from_slice(params.as_bytes());
-    out.push(b'}');
+    out.push_str("{\"jsonrpc\":\"2.0\",\"id\":");
+    out.push_str(itoa::Buffer::new().format(id));
+    out.push_str(",\"method\":");
+    write_string(method, |piece| out.push_str(piece));
+    out.push_str(",\"params\":");
+    out.push_str(params);
+    out.push('}');
 }
 
 /// Appends a batch of requests that are written already, to be read back by
@@ -118,7 +118,7 @@ fn write_error_object(out: &mut Vec<u8>, code: i64, message: &str, data: Option<
     out.extend_from_slice(b",\"error\":{\"code\":");
     out.extend_from_slice(itoa::Buffer::new().format(code).as_bytes());
     out.extend_from_slice(b",\"message\":");
-    write_string(out, message);
+    write_string(message, |piece| out.extend_from_slice(piece.as_bytes()));
     if let Some(data) = data {
         out.extend_from_slice(b",\"data\":");
         out.extend_from_slice(data.as_bytes());

@@ -181,7 +181,8 @@ impl Router {
         let standings: Vec<_> = self.standings(&query, now).collect();
         let mut able: Standing = standings.iter().flatten().copied().collect();
         self.able(&mut able, &query, now);
-        let mut ready = self.ready(&able, &query, false, now);
+        let mut ready = Standing::new();
+        self.ready(&able, &query, false, now, &mut ready);
         if ready.iter().any(|e| e.verified) {
             ready.retain(|e| e.verified);
         }

@@ -178,13 +178,14 @@ impl Router {
         nobody.eligible = count(standing.len());
         nobody.all_ejected = !standing.is_empty() && standing.iter().all(Eligible::is_ejected);
         let resort = nobody.all_ejected && query.may_resort && query.purpose == Purpose::First;
-        let ready = self.ready(&standing, query, resort, now);
+        let mut ready = Standing::new();
+        self.ready(&standing, query, resort, now, &mut ready);
         if let Some(tier) = ready.first().map(|e| e.tier) {
             if let Some(at) = self.tier_waits(&standing, tier, query, now) {
                 nobody.token = Some(Moment { at, asked: false });
                 return Pick::Nobody(nobody);
             }
-            let choice = self.choose(ready, query, resort, now);
+            let choice = self.choose(&mut ready, query, resort, now);
             if query.purpose == Purpose::First {
                 self.keep_decision(query.plan, choice.endpoint, now);
             }
@@ -207,7 +208,13 @@ impl Router {
     }
 
     /// Of those ready, the strategy's choice. There is one at least.
-    fn choose(&mut self, mut ready: Standing, query: &Query<'_>, resort: bool, now: Now) -> Choice {
+    fn choose(
+        &mut self,
+        ready: &mut Standing,
+        query: &Query<'_>,
+        resort: bool,
+        now: Now,
+    ) -> Choice {
         // Nobody waits for a check while somebody verified can serve.
         let mut warm = None;
         if ready.iter().any(|e| e.verified) {
@@ -225,13 +232,13 @@ impl Router {
                     return self.ask(trial, query, resort, warm, now);
                 }
             } else {
-                prefer(&mut ready, Eligible::is_closed);
+                prefer(ready, Eligible::is_closed);
             }
-            self.ramp(&mut ready);
+            self.ramp(ready);
         } else {
-            prefer(&mut ready, Eligible::is_closed);
+            prefer(ready, Eligible::is_closed);
             let best = ready.iter().map(|e| self.health(e, now)).min();
-            prefer(&mut ready, |e| Some(self.health(e, now)) == best);
+            prefer(ready, |e| Some(self.health(e, now)) == best);
         }
         let settings = Arc::clone(&self.settings);
         let strategy = strategy(query.plan, &settings);
@@ -242,9 +249,11 @@ impl Router {
         if let (true, Strategy::Adaptive, Some([early, late])) =
             (first, strategy, two_of(ready.len(), &mut self.rng))
         {
-            ready = [ready[early], ready[late]].into_iter().collect();
+            ready.swap(0, early);
+            ready.swap(1, late);
+            ready.truncate(2);
         }
-        let candidates = self.candidates(&ready, query.plan, strategy, now);
+        let candidates = self.candidates(ready, query.plan, strategy, now);
         let turn = Turn {
             single_attempt: query.plan.solitary,
         };

@@ -27,7 +27,8 @@ impl Router {
         self.look(now);
         let mut standing: Standing = self.standings(query, now).flatten().collect();
         self.able(&mut standing, query, now);
-        let mut ready = self.ready(&standing, query, false, now);
+        let mut ready = Standing::new();
+        self.ready(&standing, query, false, now, &mut ready);
         let Some(tier) = ready.first().map(|e| e.tier) else {
             return Field::default();
         };
@@ -77,7 +78,8 @@ impl Router {
         self.look(now);
         let mut standing: Standing = self.standings(query, now).flatten().collect();
         self.able(&mut standing, query, now);
-        let mut ready = self.ready(&standing, query, false, now);
+        let mut ready = Standing::new();
+        self.ready(&standing, query, false, now, &mut ready);
         let Some(tier) = ready.first().map(|e| e.tier) else {
             return Field::default();
         };

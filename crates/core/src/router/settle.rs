@@ -77,14 +77,9 @@ impl Router {
     ) -> Option<Ticket> {
         let known = self.endpoints.get_mut(endpoint.index())?;
         let free = attempt.0 > 0 && mutant::is(Mutant::RetriesAreFree);
-        if !free && !known.profile.account.take(now) {
+        if !known.profile.account.take_for(plan.method, now) && !free {
             return None;
         }
-        let units = plan.method.weight;
-        known
-            .profile
-            .account
-            .spend_units(plan.method.id, units, now.wall);
         known.counters.send(plan.method.id);
         Some(Ticket {
             endpoint,
@@ -124,14 +119,12 @@ impl Router {
         let Some(known) = self.endpoints.get_mut(endpoint.index()) else {
             return false;
         };
-        if !mutant::is(Mutant::ChecksAreFree) && !known.profile.account.take(now) {
+        if !known.profile.account.take_for(row, now) && !mutant::is(Mutant::ChecksAreFree) {
             return false;
         }
         if row.id == lookup("eth_blockNumber").id {
             known.head_sent = Some(now.mono);
         }
-        let account = &known.profile.account;
-        account.spend_units(row.id, row.weight, now.wall);
         known.counters.send(row.id);
         true
     }

@@ -249,27 +249,29 @@ impl Router {
             || (e.reached == Holds::No && self.rereads_head(e.endpoint, plan, now))
     }
 
-    /// Of those able, the ones to choose from now. `resort`: everybody is ejected, and the call may
-    /// ask one of them all the same.
+    /// Of those able, the ones to choose from now, put where nobody is yet: a list of this size costs
+    /// more to move than to fill. `resort`: everybody is ejected, and the call may ask one of them
+    /// all the same.
     pub(super) fn ready(
         &self,
         standing: &Standing,
         query: &Query<'_>,
         resort: bool,
         now: Now,
-    ) -> Standing {
+        ready: &mut Standing,
+    ) {
         let copy = query.purpose == Purpose::Copy;
         let open = |e: &Eligible| match e.state {
             State::Closed { .. } => true,
             State::Trial => !copy,
             State::Ejected { .. } => resort,
         };
-        let mut ready: Standing = standing
-            .iter()
-            .filter(|e| open(e) && e.has_token() && !e.asked)
-            .copied()
-            .collect();
-        prefer(&mut ready, Eligible::fits);
+        for e in standing {
+            if open(e) && e.has_token() && !e.asked {
+                ready.push(*e);
+            }
+        }
+        prefer(ready, Eligible::fits);
         if ready.iter().any(|e| e.reached != Holds::No) {
             ready.retain(|e| e.reached != Holds::No);
         } else {
@@ -280,19 +282,18 @@ impl Router {
         if query.purpose == Purpose::Confirm
             && let Some(reference) = self.reference_head(now)
         {
-            prefer(&mut ready, |e| {
+            prefer(ready, |e| {
                 e.reached == Holds::Yes || e.head >= Some(reference)
             });
         }
         if query.plan.prefer.is_some() {
-            prefer(&mut ready, |e| e.preferred);
+            prefer(ready, |e| e.preferred);
         }
         if let Some(tier) = ready.iter().map(|e| e.tier).min()
             && !mutant::is(Mutant::TiersIgnored)
         {
             ready.retain(|e| e.tier == tier);
         }
-        ready
     }
 
     /// When a tier below this one gets a token, if that is soon enough to wait for it.

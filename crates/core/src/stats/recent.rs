@@ -20,6 +20,8 @@ pub struct Recent {
     /// Newest first is `open`, and older ones follow below it, around the ring.
     counts: [Counts; PARTS],
     open: usize,
+    /// All parts together.
+    sum: Counts,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,6 +45,7 @@ impl Recent {
             buckets: Buckets::new(window / 10),
             counts: [Counts::default(); PARTS],
             open: 0,
+            sum: Counts::default(),
         }
     }
 
@@ -50,25 +53,27 @@ impl Recent {
     pub fn ok(&mut self, now: Instant) {
         let open = self.open_at(now);
         open.good = open.good.saturating_add(1);
+        self.sum.good = self.sum.good.saturating_add(1);
     }
 
     /// An endpoint failure.
     pub fn bad(&mut self, now: Instant) {
         let open = self.open_at(now);
         open.bad = open.bad.saturating_add(1);
+        self.sum.bad = self.sum.bad.saturating_add(1);
     }
 
     /// Healthy answers and endpoint failures within the window, in this order.
     #[must_use]
     pub fn counts(&self, now: Instant) -> (u32, u32) {
-        let kept = PARTS.saturating_sub(closed(self.buckets.passed(now)));
-        let mut sum = (0_u32, 0_u32);
-        for age in 0..kept {
-            let part = self.counts[(self.open + PARTS - age) % PARTS];
-            sum.0 = sum.0.saturating_add(part.good);
-            sum.1 = sum.1.saturating_add(part.bad);
+        let mut sum = self.sum;
+        for gone in 1..=closed(self.buckets.passed(now)) {
+            // The oldest part stands above the open one, around the ring.
+            let part = self.counts[(self.open + gone) % PARTS];
+            sum.good = sum.good.saturating_sub(part.good);
+            sum.bad = sum.bad.saturating_sub(part.bad);
         }
-        sum
+        (sum.good, sum.bad)
     }
 
     /// Whether more healthy answers than endpoint failures came within the window.
@@ -87,12 +92,15 @@ impl Recent {
     /// Forgets everything, as after the end of an ejection.
     pub fn clear(&mut self) {
         self.counts = [Counts::default(); PARTS];
+        self.sum = Counts::default();
     }
 
     fn open_at(&mut self, now: Instant) -> &mut Counts {
         for _ in 0..closed(self.buckets.advance(now)) {
             self.open = (self.open + 1) % PARTS;
-            self.counts[self.open] = Counts::default();
+            let gone = std::mem::take(&mut self.counts[self.open]);
+            self.sum.good = self.sum.good.saturating_sub(gone.good);
+            self.sum.bad = self.sum.bad.saturating_sub(gone.bad);
         }
         &mut self.counts[self.open]
     }

@@ -41,7 +41,7 @@ pub(super) enum Shown {
 impl Question {
     /// `params` are an array, an object, or nothing.
     pub(super) fn new(id: u64, method: &str, params: &str, chain: Option<u64>) -> Self {
-        let mut message = Vec::new();
+        let mut message = String::new();
         write_request(&mut message, id, method, shape(params));
         Self {
             id,

@@ -113,7 +113,7 @@ pub(crate) async fn send_within(
 }
 
 pub(crate) fn message(method: &str) -> Bytes {
-    let mut message = Vec::new();
+    let mut message = String::new();
     jsonrpc::write_request(&mut message, 1, method, Params::Array("[]"));
     message.into()
 }

@@ -29,13 +29,13 @@ fn every_request_is_forwarded_with_only_its_id_changed() {
             panic!("{case}")
         };
         assert_eq!(call.id, Id::from_token("1"), "{case}");
-        let mut out = Vec::new();
+        let mut out = String::new();
         write_request(&mut out, 1, &call.method, call.params);
         let expected = match call.params {
             Params::Absent => request.replace("\"}", "\",\"params\":[]}"),
             _ => request.clone(),
         };
-        assert_eq!(String::from_utf8(out).unwrap(), expected, "{case}");
+        assert_eq!(out, expected, "{case}");
     }
 }
 

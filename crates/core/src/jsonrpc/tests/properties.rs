@@ -173,9 +173,9 @@ proptest! {
         prop_assert_eq!(call.id.unwrap().as_str(), &id);
         prop_assert_eq!(Id::from_token(&id), call.id);
         prop_assert_eq!(&call.method, &method);
-        let mut out = Vec::new();
+        let mut out = String::new();
         write_request(&mut out, 5, &call.method, call.params);
-        let Ok(Message::Single(Ok(again))) = parse(&out, &UNLIMITED) else {
+        let Ok(Message::Single(Ok(again))) = parse(out.as_bytes(), &UNLIMITED) else {
             return Err(TestCaseError::fail(body));
         };
         prop_assert_eq!(again.id.unwrap().as_str(), "5");
@@ -190,7 +190,7 @@ proptest! {
             Params::Null => prop_assert_eq!(&params, "null"),
             Params::Absent => prop_assert!(false, "params were there"),
         }
-        out.clear();
+        let mut out = Vec::new();
         write_result(&mut out, call.id.unwrap(), params.as_bytes());
         prop_assert_eq!(
             String::from_utf8(out).unwrap(),
@@ -245,13 +245,13 @@ proptest! {
         let n = order.len();
         let ids: Vec<u64> = (first_id..).take(n).collect();
         let written = ids.iter().map(|id| {
-            let mut request = Vec::new();
+            let mut request = String::new();
             write_request(&mut request, *id, "m", Params::Absent);
             request
         });
         let written: Vec<_> = written.collect();
         let mut requests = Vec::new();
-        write_batch(&mut requests, written.iter().map(Vec::as_slice));
+        write_batch(&mut requests, written.iter().map(String::as_bytes));
         if n > 0 {
             let Ok(Message::Batch(calls)) = parse(&requests, &UNLIMITED) else {
                 return Err(TestCaseError::fail("no batch"));

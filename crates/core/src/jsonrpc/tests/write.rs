@@ -14,7 +14,13 @@ fn written(write: impl FnOnce(&mut Vec<u8>)) -> String {
 }
 
 fn request(params: Params<'_>) -> String {
-    written(|out| write_request(out, 7, "m", params))
+    requested(7, "m", params)
+}
+
+fn requested(id: u64, method: &str, params: Params<'_>) -> String {
+    let mut out = String::from("before ");
+    write_request(&mut out, id, method, params);
+    out.strip_prefix("before ").unwrap().to_owned()
 }
 
 fn id(token: &str) -> Id<'_> {
@@ -86,12 +92,7 @@ fn no_params_go_out_as_an_empty_array_and_others_as_written() {
 #[test]
 fn a_method_is_escaped_so_that_it_cannot_leave_its_quotes() {
     assert_eq!(
-        written(|out| write_request(
-            out,
-            u64::MAX,
-            "a\",\"method\":\"b\\\t\r\u{0}",
-            Params::Absent
-        )),
+        requested(u64::MAX, "a\",\"method\":\"b\\\t\r\u{0}", Params::Absent),
         r#"{"jsonrpc":"2.0","id":18446744073709551615,"method":"a\",\"method\":\"b\\\t\r\u0000","params":[]}"#
     );
 }
