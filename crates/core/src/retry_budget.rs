@@ -76,6 +76,14 @@ impl RetryBudget {
         self.counts.first(now);
     }
 
+    /// When [`try_spend`](Self::try_spend) may have one again, where it had none now; others may be
+    /// quicker. `None`: no time brings one.
+    #[must_use]
+    pub fn next_at(&self, now: Instant) -> Option<Instant> {
+        let paced = self.settings.per_second > 0.0;
+        paced.then(|| self.next.map_or(now, |next| next.max(now)))
+    }
+
     /// Spends one retry, unless nothing is left.
     pub fn try_spend(&mut self, now: Instant) -> bool {
         if mutant::is(Mutant::RetryBudgetIgnored) {

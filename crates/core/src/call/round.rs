@@ -113,6 +113,24 @@ impl Rounds {
         }
     }
 
+    /// Whether a call may wait until then for something else than `step` knows of; it counts with its
+    /// other waits.
+    pub(super) fn may_wait(
+        &mut self,
+        settings: &RetrySettings,
+        until: Instant,
+        deadline: Instant,
+        now: Instant,
+    ) -> bool {
+        let wait = until.saturating_duration_since(now);
+        let total = self.waited.saturating_add(wait);
+        let may = total <= settings.max_wait && until < deadline;
+        if may {
+            self.waited = total;
+        }
+        may
+    }
+
     fn round(&mut self, until: Instant) -> Step {
         self.number = self.number.saturating_add(1);
         Step::Round(until)
