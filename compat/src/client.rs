@@ -40,8 +40,6 @@ pub struct Shown {
     pub reason: Option<String>,
     /// The data of a revert.
     pub data: Option<String>,
-    /// The hash of a transaction of which the gateway says that its fate is open.
-    pub ambiguous: Option<String>,
 }
 
 /// One of many reads.
@@ -205,7 +203,6 @@ impl Shown {
             code: error["code"].as_i64(),
             reason: text("reason"),
             data: text("data"),
-            ambiguous: text("ambiguous"),
         }
     }
 }
