@@ -3,7 +3,8 @@
 //! The library is only what the tests stand on: finding the tools, running processes that cannot
 //! outlive the test, several `anvil` nodes as one chain, programs written with other
 //! clients' libraries, a plain HTTP client, a tap between client and gateway, lines between
-//! gateway and node that break, and an endpoint that holds its answers. It uses the standard library alone, so that nothing under test is used to test it.
+//! gateway and node that break, and an endpoint that holds its answers. It uses the standard library
+//! alone, so that nothing under test is used to test it.
 //!
 //! Addresses: every test process works on a loopback address of its own (`127.x.y.z`, made from
 //! its process id) and numbers its ports itself. No port is ever picked at random and given back,

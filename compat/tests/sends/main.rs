@@ -263,6 +263,7 @@ fn without_failover_and_look_up_every_client_gets_the_hash_of_what_stays_open() 
     for row in run_all(chain, 20, trouble) {
         assert_eq!(row.failures, Vec::<String>::new(), "{}", row.client);
         assert_eq!((row.told, row.ambiguous.len()), (0, 20), "{row:?}");
+        assert_eq!(row.mined, 20, "{row:?}");
         assert_eq!((row.attempts, row.answers_lost), (20, 20), "{row:?}");
     }
 }

@@ -226,6 +226,22 @@ mod tests {
         assert_eq!(step, Step::Wait(now + millis(1900)));
     }
 
+    //
+    #[test]
+    fn every_wait_counts_toward_the_two_seconds() {
+        let now = origin();
+        let settings = RetrySettings::default();
+        let mut rounds = Rounds::default();
+        let mut may = |ms, deadline| {
+            rounds.may_wait(&settings, now + millis(ms), now + millis(deadline), now)
+        };
+        assert!(!may(100, 100));
+        assert!(may(1900, 9000));
+        assert!(!may(101, 9000));
+        assert!(may(100, 9000));
+        assert!(!may(1, 9000));
+    }
+
     // the backoff is at least the ejection left on the next endpoint
     #[test]
     fn a_round_begins_when_both_its_backoff_and_the_ejection_are_over() {

@@ -22,6 +22,8 @@ pub(super) struct Looking {
     until: Option<Instant>,
     /// The one under way.
     aside: Option<Ticket>,
+    /// Whether "not here" is believed of whoever is asked.
+    believed: bool,
     /// Whom they went to without an answer, or could not.
     asked: SmallVec<[Asked; 4]>,
     /// Endpoints whose chain was checked for them in this round.
@@ -35,7 +37,9 @@ pub(super) struct Looking {
 
 /// Whom to ask after a transaction.
 enum Whom {
-    Ask(Choice),
+    Holder(Choice),
+    /// Known to be below the reference head: "not here" is not believed of it.
+    Behind(Choice),
     Nobody(Nobody),
 }
 
@@ -120,9 +124,7 @@ impl Machine {
         }
         // "Not here" from below the reference head is as good as no answer.
         let answered = match settled {
-            Settled::Result { .. } | Settled::Terminal { .. } => {
-                !router.is_below_reference(ticket.endpoint(), now)
-            }
+            Settled::Result { .. } | Settled::Terminal { .. } => looking.believed,
             Settled::Failed { .. } => false,
         };
         let polls = sending.phase == Reason::Receipt;
@@ -150,8 +152,9 @@ impl Machine {
     pub(super) fn look(&mut self, router: &mut Router, reason: Reason, now: Now) -> Option<Action> {
         let plan = self.question(router, reason);
         loop {
-            let choice = match self.holder(router, &plan, reason, now) {
-                Whom::Ask(choice) => choice,
+            let (choice, believed) = match self.holder(router, &plan, reason, now) {
+                Whom::Holder(choice) => (choice, true),
+                Whom::Behind(choice) => (choice, false),
                 Whom::Nobody(nobody) => {
                     self.asks_nobody(router, reason, nobody, now);
                     return None;
@@ -159,6 +162,7 @@ impl Machine {
             };
             let endpoint = choice.endpoint;
             let looking = &mut self.sending.as_mut()?.looking;
+            looking.believed = believed;
             if !choice.verified {
                 if looking.checked.contains(&endpoint) {
                     looking.pass_over(endpoint);
@@ -244,22 +248,22 @@ impl Machine {
             if let Pick::Ask(choice) =
                 router.pick(&looking.query(plan, &others, Purpose::Confirm), now)
             {
-                return Whom::Ask(choice);
+                return Whom::Holder(choice);
             }
         }
         let nobody = match router.pick(&looking.query(plan, &looking.asked, Purpose::Confirm), now)
         {
-            Pick::Ask(choice) => return Whom::Ask(choice),
+            Pick::Ask(choice) => return Whom::Holder(choice),
             Pick::Nobody(nobody) => nobody,
         };
         if reason == Reason::Receipt {
             return Whom::Nobody(nobody);
         }
-        // Whoever was last heard of below may have it all the same, and what he shows is proof.
+        // Whoever was last heard of below may have it all the same, and showing it is proof.
         if let Pick::Ask(choice) =
             router.pick(&looking.query(plan, &looking.asked, Purpose::Next), now)
         {
-            return Whom::Ask(choice);
+            return Whom::Behind(choice);
         }
         // As the first attempt of any read, where everybody is ejected.
         if nobody.all_ejected && looking.asked.is_empty() {
@@ -270,14 +274,15 @@ impl Machine {
             if let Pick::Ask(choice) = router.pick(&resort, now)
                 && choice.resort
             {
-                return Whom::Ask(choice);
+                return Whom::Holder(choice);
             }
         }
         Whom::Nobody(nobody)
     }
 
     /// Whether a look-up may go to an endpoint in this state now. The first one is free, as a call's
-    /// first attempt is; those after it go by the budget for retries, and wait for it.
+    /// first attempt is; those after it are counted, and go by the budget for retries, for which
+    /// they wait.
     fn may_look(&mut self, router: &mut Router, health: Health, now: Now) -> bool {
         let retry = router.settings().retry;
         let until = self.deadline();
@@ -287,14 +292,17 @@ impl Machine {
         let looking = &mut sending.looking;
         let is_first = looking.asked.is_empty();
         let is_free = looking.rounds.number() == 0 && health == Health::Good;
-        if is_first || is_free || router.spend_retry(now) {
+        let may_go_on = looking.rounds.may_go_on(&retry);
+        if may_go_on && (is_first || is_free || router.spend_retry(now)) {
             return true;
         }
-        let at = next_retry(router, now);
+        let at = next_retry(router, now).filter(|_| may_go_on);
         match at.filter(|at| looking.rounds.may_wait(&retry, *at, until, now.mono)) {
             Some(at) => self.state = State::Waiting(at, Reason::LookUp),
             None => {
-                router.tell_budget(None);
+                if may_go_on {
+                    router.tell_budget(None);
+                }
                 let step = sending.writes.on_lookup(false);
                 self.take_step(router, step, now);
             }
@@ -346,7 +354,8 @@ impl Machine {
     }
 }
 
-/// Where it is not known when somebody can be asked, since another call tries him just now: soon.
+/// Where it is not known when somebody can be asked, since another call tries that one just now:
+/// soon.
 pub(super) fn or_soon(nobody: Nobody, now: Now) -> Nobody {
     let waits = nobody.on_trial && nobody.token.is_none() && nobody.ejection.is_none();
     let soon = now.mono.checked_add(LOOK).filter(|_| waits);

@@ -112,6 +112,19 @@ fn look_ups_end_with_their_time() {
     assert!((4..=10).contains(&asked), "{asked}");
 }
 
+// a library's calls have a count of attempts, and so has a look-up.
+#[test]
+fn look_ups_are_counted() {
+    let mut bench = Setup::new(5).call("eth_call");
+    bench.send_raw(verified(Policy::Once));
+    bench.asks(A, FIRST, &lost());
+    for _ in 0..3 {
+        let (_, attempt, _) = bench.looks_up();
+        bench.looked(attempt, &unsent(), false);
+    }
+    assert_eq!(bench.ends(), Outcome::Ambiguous(None));
+}
+
 // as the first attempt of any read.
 #[test]
 fn a_look_up_asks_the_best_where_everybody_is_ejected() {
