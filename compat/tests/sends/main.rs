@@ -42,13 +42,13 @@ fn trouble(number: u64) -> Trouble {
         _ => Vec::new(),
     };
     let lost = match number {
-        _ if number % 27 == 0 => 3,
-        _ if number % 9 == 0 => 2,
-        _ if number % 3 == 0 => 1,
+        _ if number.is_multiple_of(27) => 3,
+        _ if number.is_multiple_of(9) => 2,
+        _ if number.is_multiple_of(3) => 1,
         _ => 0,
     };
     // Mined already, the next endpoint says "nonce too low"; in the pool, "already known".
-    let loss = if number % 2 == 0 {
+    let loss = if number.is_multiple_of(2) {
         Mishap::AnswerLostMined
     } else {
         Mishap::AnswerLost
