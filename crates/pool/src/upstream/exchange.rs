@@ -43,6 +43,7 @@ pub(super) enum Broken {
 }
 
 impl<'a> Exchange<'a> {
+    #[inline]
     pub(super) fn new(mut link: Link, opening: &'a Opening, body: &'a [u8]) -> Self {
         link.clear();
         Self {
@@ -78,13 +79,13 @@ impl<'a> Exchange<'a> {
             };
         }
         loop {
-            let head = self.head.read(&mut self.link.buf);
+            let head = self.head.read(self.link.buf());
             if let Some(head) = head.map_err(Broken::Failed)? {
                 return Poll::Ready(Ok(self.begin_body(head)));
             }
             let kind = match ready!(self.link.poll_read(cx, 0)) {
                 Ok(1..) => continue,
-                Ok(0) => HeadReader::cut(&self.link.buf),
+                Ok(0) => HeadReader::cut(self.link.buf()),
                 Err(_) => SendErrorKind::Reset,
             };
             return Poll::Ready(Err(Broken::Failed(kind)));
@@ -104,7 +105,7 @@ impl<'a> Exchange<'a> {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Bytes, SendErrorKind>>> {
         loop {
-            match self.framing.step(&mut self.link.buf) {
+            match self.framing.step(self.link.buf()) {
                 Ok(Step::Piece(piece)) => return Poll::Ready(Some(Ok(piece))),
                 Ok(Step::End) => return Poll::Ready(None),
                 Ok(Step::More) => {}
@@ -127,13 +128,14 @@ impl<'a> Exchange<'a> {
             Framing::UntilClose => false,
         };
         // Bytes that follow the answer were not asked for.
-        if !ended || !self.lasts || !self.link.buf.is_empty() {
+        if !ended || !self.lasts || !self.link.buf().is_empty() {
             return None;
         }
         self.link.rest();
         Some(self.link)
     }
 
+    #[inline]
     fn write(&mut self, cx: &mut Context<'_>) {
         if self.writing == Writing::UnderWay {
             self.writing = match self.link.poll_write(cx, &mut self.outgoing) {

@@ -4,6 +4,7 @@
 //! next answer of its connection in doubt.
 
 use super::{chunks::Chunks, fault::SendErrorKind};
+use ::http::{HeaderName, header};
 use bytes::{Bytes, BytesMut};
 
 /// What the fields of a head say about the body and the connection.
@@ -35,11 +36,9 @@ pub(super) enum Step {
 
 impl Claims {
     /// Takes notice of a field.
-    pub(super) fn note(&mut self, name: &str, value: &[u8]) -> Result<(), SendErrorKind> {
-        let is = |field: &str| name.eq_ignore_ascii_case(field);
-        // The length tells most fields apart.
-        match name.len() {
-            14 if is("content-length") => {
+    pub(super) fn note(&mut self, name: &HeaderName, value: &[u8]) -> Result<(), SendErrorKind> {
+        match *name {
+            header::CONTENT_LENGTH => {
                 for part in value.split(|byte| *byte == b',') {
                     let length = number(part.trim_ascii())?;
                     if self.length.is_some_and(|other| other != length) {
@@ -48,14 +47,14 @@ impl Claims {
                     self.length = Some(length);
                 }
             }
-            17 if is("transfer-encoding") => {
+            header::TRANSFER_ENCODING => {
                 // No other coding was asked for, and chunked is the last and may come once only.
                 if self.chunked || !value.trim_ascii().eq_ignore_ascii_case(b"chunked") {
                     return Err(SendErrorKind::Protocol);
                 }
                 self.chunked = true;
             }
-            10 if is("connection") => {
+            header::CONNECTION => {
                 for part in value.split(|byte| *byte == b',') {
                     let part = part.trim_ascii();
                     self.close |= part.eq_ignore_ascii_case(b"close");
@@ -136,7 +135,8 @@ mod tests {
     ) -> Result<(String, bool), SendErrorKind> {
         let mut claims = Claims::default();
         for (name, value) in fields {
-            claims.note(name, value.as_bytes())?;
+            let name = HeaderName::from_bytes(name.as_bytes()).unwrap();
+            claims.note(&name, value.as_bytes())?;
         }
         let (framing, lasts) = claims.framing(status, old)?;
         let framing = match framing {

@@ -28,17 +28,21 @@ const MOST_ROOM: usize = 256 << 10;
 
 /// A connection that is in use or lies idle.
 pub(super) struct Link {
-    stream: Stream,
-    /// What was read and not taken yet. Empty while the connection lies unused.
-    pub(super) buf: BytesMut,
-    /// How much room is made next.
-    room: usize,
-    /// Whether the buffer holds much more memory than most answers need.
-    grew: bool,
+    /// Boxed, since a link moves from hand to hand with every request.
+    wire: Box<Wire>,
     pub(super) born: Instant,
     pub(super) idle_since: Instant,
     /// A socket answers only to the runtime on which it was opened.
     pub(super) runtime: runtime::Id,
+}
+
+struct Wire {
+    stream: Stream,
+    buf: BytesMut,
+    /// How much room is made next.
+    room: usize,
+    /// Whether the buffer holds much more memory than most answers need.
+    grew: bool,
     _permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -50,25 +54,32 @@ impl Link {
     ) -> Self {
         let now = Instant::now();
         Self {
-            stream,
-            buf: BytesMut::new(),
-            room: FIRST_ROOM,
-            grew: false,
+            wire: Box::new(Wire {
+                stream,
+                buf: BytesMut::new(),
+                room: FIRST_ROOM,
+                grew: false,
+                _permit: permit,
+            }),
             born: now,
             idle_since: now,
             runtime,
-            _permit: permit,
         }
+    }
+
+    /// What was read and not taken yet. Empty while the connection lies unused.
+    pub(super) const fn buf(&mut self) -> &mut BytesMut {
+        &mut self.wire.buf
     }
 
     /// A request begins.
     pub(super) fn clear(&mut self) {
-        self.stream.clear();
+        self.wire.stream.clear();
     }
 
     /// Whether a byte of the request was written to the socket.
     pub(super) fn wrote(&self) -> bool {
-        self.stream.wrote()
+        self.wire.stream.wrote()
     }
 
     /// Whether the connection may serve another request. Looks at the socket.
@@ -78,7 +89,7 @@ impl Link {
 
     /// Whether the other side has neither closed nor said anything, as far as the event loop knows.
     pub(super) fn is_silent(&mut self, cx: &mut Context<'_>) -> bool {
-        self.stream.is_silent(cx)
+        self.wire.stream.is_silent(cx)
     }
 
     /// Writes the rest of a request, down to the socket.
@@ -87,7 +98,7 @@ impl Link {
         cx: &mut Context<'_>,
         outgoing: &mut Outgoing<'_>,
     ) -> Poll<io::Result<()>> {
-        let mut stream = Pin::new(&mut self.stream);
+        let mut stream = Pin::new(&mut self.wire.stream);
         while !outgoing.is_written() {
             let (slices, filled) = outgoing.rest();
             let written = stream.as_mut().poll_write_vectored(cx, &slices[..filled]);
@@ -106,16 +117,17 @@ impl Link {
         cx: &mut Context<'_>,
         expected: u64,
     ) -> Poll<io::Result<usize>> {
-        if self.buf.capacity() - self.buf.len() < LEAST_ROOM {
+        let wire = &mut *self.wire;
+        if wire.buf.capacity() - wire.buf.len() < LEAST_ROOM {
             let expected = usize::try_from(expected).unwrap_or(MOST_ROOM);
-            self.buf.reserve(self.room.max(expected.min(MOST_ROOM)));
-            self.grew |= self.buf.capacity() > 2 * FIRST_ROOM;
+            wire.buf.reserve(wire.room.max(expected.min(MOST_ROOM)));
+            wire.grew |= wire.buf.capacity() > 2 * FIRST_ROOM;
         }
-        let room = self.buf.capacity() - self.buf.len();
-        let read = ready!(pin!(self.stream.read_buf(&mut self.buf)).poll(cx))?;
+        let room = wire.buf.capacity() - wire.buf.len();
+        let read = ready!(pin!(wire.stream.read_buf(&mut wire.buf)).poll(cx))?;
         if read == room {
             // A large answer: fewer and larger pieces.
-            self.room = (self.room * 2).min(MOST_ROOM);
+            wire.room = (wire.room * 2).min(MOST_ROOM);
         }
         Poll::Ready(Ok(read))
     }
@@ -123,10 +135,74 @@ impl Link {
     /// The connection lies unused from now on.
     pub(super) fn rest(&mut self) {
         self.idle_since = Instant::now();
-        self.room = FIRST_ROOM;
-        if self.grew {
-            self.grew = false;
-            self.buf = BytesMut::new();
+        self.wire.room = FIRST_ROOM;
+        if self.wire.grew {
+            self.wire.grew = false;
+            self.wire.buf = BytesMut::new();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::stream::Tcp, *};
+    use std::future::poll_fn;
+    use tokio::{
+        io::AsyncWriteExt,
+        net::{TcpListener, TcpStream},
+    };
+
+    async fn pair() -> (Link, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (near, far) = tokio::join!(TcpStream::connect(address), listener.accept());
+        let stream = Stream::Plain(Tcp::new(near.unwrap()));
+        let link = Link::new(stream, None, runtime::Handle::current().id());
+        (link, far.unwrap().0)
+    }
+
+    #[tokio::test]
+    async fn gives_memory_back_after_a_large_answer_and_keeps_the_buffer_after_a_small_one() {
+        let (mut link, mut far) = pair().await;
+        far.write_all(b"small").await.unwrap();
+        poll_fn(|cx| link.poll_read(cx, 0)).await.unwrap();
+        drop(link.buf().split());
+        link.rest();
+        assert!(link.buf().capacity() > LEAST_ROOM);
+        for expected in [0, 1 << 30] {
+            let flood = tokio::spawn(async move {
+                far.write_all(&vec![0; 1 << 20]).await.unwrap();
+                far
+            });
+            let mut left = 1 << 20;
+            let mut largest = 0;
+            while left > 0 {
+                left -= poll_fn(|cx| link.poll_read(cx, expected)).await.unwrap();
+                largest = largest.max(link.buf().capacity());
+                drop(link.buf().split());
+            }
+            assert!(largest <= 2 * MOST_ROOM);
+            far = flood.await.unwrap();
+            link.rest();
+            assert_eq!((link.buf().capacity(), link.wire.room), (0, FIRST_ROOM));
+        }
+    }
+
+    #[tokio::test]
+    async fn is_usable_until_the_other_side_closes_or_speaks() {
+        for speaks in [true, false] {
+            let (mut link, mut far) = pair().await;
+            assert!(link.is_usable() && !link.wrote());
+            if speaks {
+                far.write_all(b"unasked").await.unwrap();
+            } else {
+                drop(far);
+            }
+            let Stream::Plain(tcp) = &link.wire.stream else {
+                panic!("not plain")
+            };
+            tcp.socket.readable().await.unwrap();
+            assert!(!link.is_usable());
         }
     }
 }
