@@ -108,8 +108,7 @@ fn parse(buf: &[u8]) -> Result<Option<(usize, Option<Head>)>, SendErrorKind> {
     for field in response.headers.iter() {
         let name = name(field.name)?;
         claims.note(&name, field.value)?;
-        let value = HeaderValue::from_bytes(field.value).map_err(|_| SendErrorKind::Protocol)?;
-        headers.append(name, value);
+        headers.append(name, value(field.value)?);
     }
     let (framing, lasts) = claims.framing(status, response.version == Some(0))?;
     let head = Head {
@@ -132,6 +131,15 @@ fn name(text: &str) -> Result<HeaderName, SendErrorKind> {
         "vary" | "Vary" => header::VARY,
         _ => HeaderName::from_bytes(text.as_bytes()).map_err(|_| SendErrorKind::Protocol)?,
     })
+}
+
+/// The value that comes in nearly every answer needs no copy.
+fn value(bytes: &[u8]) -> Result<HeaderValue, SendErrorKind> {
+    const JSON: HeaderValue = HeaderValue::from_static("application/json");
+    if bytes == b"application/json" {
+        return Ok(JSON);
+    }
+    HeaderValue::from_bytes(bytes).map_err(|_| SendErrorKind::Protocol)
 }
 
 #[cfg(test)]
@@ -186,15 +194,16 @@ mod tests {
 
     #[test]
     fn reads_all_fields() {
-        let text = "HTTP/1.1 429 Slow down\r\nRetry-After: 7\r\nset-cookie: a\r\n\
+        let text = "HTTP/1.1 429 Slow down\r\nContent-Type: application/json\r\nRetry-After: 7\r\nset-cookie: a\r\n\
                     Set-Cookie: b\r\ncontent-length:3 \r\nx-odd: \u{e4}\t!\r\n\r\nabc";
         let (status, headers, body, lasts) = read(&[text.as_bytes()]).unwrap();
         assert_eq!((status, &body[..], lasts), (429, &b"abc"[..], true));
+        assert_eq!(headers["content-type"], "application/json");
         assert_eq!(headers["retry-after"], "7");
         assert_eq!(headers.get_all("set-cookie").iter().count(), 2);
         assert_eq!(headers["content-length"], "3");
         assert_eq!(headers["x-odd"].as_bytes(), "\u{e4}\t!".as_bytes());
-        assert_eq!(headers.len(), 5);
+        assert_eq!(headers.len(), 6);
     }
 
     #[test]
