@@ -106,6 +106,22 @@ impl Reads {
 }
 
 impl Inner {
+    /// Whether the heads say what the newest block is: reads are pinned, or kept (P-5).
+    fn answers_from_heads(&self) -> bool {
+        let state = self.lock();
+        let settings = state.router.settings();
+        let reads = &settings.reads;
+        settings.heads.is_some() && (reads.pin.is_some() || reads.cache.is_some())
+    }
+
+    /// Whether what callers have seen binds later answers: where reads are not pinned, nothing can
+    /// keep them from going back, and nothing is held against them (P-1, P-8).
+    fn is_monotonic(&self) -> bool {
+        let state = self.lock();
+        let settings = state.router.settings();
+        settings.heads.is_some() && settings.reads.pin.is_some()
+    }
+
     /// The cache's numbers; `None`: it is off, or head checks are (P-11).
     fn cache_settings(&self, router: &Router) -> Option<CacheSettings> {
         let settings = router.settings();
@@ -127,7 +143,11 @@ pub(crate) async fn request(
         return Err(Error::Closed);
     }
     let row = request.descriptor;
-    let viewers = Viewers::new(&options.viewers, &inner.reads.own, options.min_block);
+    let viewers = if inner.is_monotonic() {
+        Viewers::new(&options.viewers, &inner.reads.own, options.min_block)
+    } else {
+        Viewers::none()
+    };
     let params = text(request.params);
     let found = find(row, params);
     if !row.is_read() || options.solitary || row.sticky != Sticky::None || !is_plain(&request) {
@@ -153,7 +173,7 @@ pub(crate) async fn request(
         viewers: &viewers,
         avoid: avoid.map(Arc::from),
     };
-    if row.name == "eth_blockNumber" {
+    if row.name == "eth_blockNumber" && inner.answers_from_heads() {
         return call.block_number().await;
     }
     call.read().await

@@ -54,6 +54,14 @@ impl Viewers {
         Self { all, min_block }
     }
 
+    /// Nobody: nothing is held against any answer.
+    pub(super) fn none() -> Self {
+        Self {
+            all: SmallVec::new(),
+            min_block: None,
+        }
+    }
+
     pub(super) fn floor(&self, falls: &Falls, now: Instant) -> Option<u64> {
         let marks = self.all.iter().map(|viewer| &viewer.marks().latest);
         highwater_core::floor::floor(marks, falls, now).max(self.min_block)
