@@ -29,6 +29,7 @@ mod policy;
 mod respond;
 mod runtime;
 mod server;
+mod sessions;
 mod shutdown;
 mod startup;
 mod state;

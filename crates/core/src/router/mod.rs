@@ -12,6 +12,7 @@
 //! | `settle` | what a request did to what is known |
 //! | `chain` | chain ids: checks and quarantine |
 //! | `head` | heads, probes and drift |
+//! | `view` | the block that a read is pinned to |
 //! | `replace` | other endpoints at run time |
 //! | `explain` | why this endpoint, why now |
 //! | `snapshot` | everything known, to be shown |
@@ -31,6 +32,7 @@ mod set;
 mod settle;
 mod snapshot;
 mod standing;
+mod view;
 
 pub use crate::identity::Identity;
 pub use endpoint::{Counters, MethodCount, Profile};
@@ -43,6 +45,7 @@ pub(crate) use pick::{
 pub use set::EndpointSet;
 pub use settle::Ticket;
 pub use snapshot::EndpointView;
+pub use view::Reader;
 
 use crate::{
     ChainId, EndpointId, Now,
@@ -82,6 +85,7 @@ pub struct Router {
     base_tier: u8,
     /// Number of the next endpoint.
     next_serial: u32,
+    heads_read: u64,
 }
 
 impl Router {
@@ -119,6 +123,7 @@ impl Router {
             decisions: Decisions::default(),
             lists,
             settings,
+            heads_read: 0,
         }
     }
 

@@ -174,8 +174,12 @@ impl Router {
         let (head, reached) = match &self.heads {
             None => (None, Holds::Unknown),
             Some(heads) => {
-                let reached = match plan.need.height {
-                    Some(height) => heads.holds(endpoint, height, at),
+                let reached = match plan.need.height.max(plan.least_head) {
+                    Some(height) => match heads.holds(endpoint, height, at) {
+                        // What is not known to be there is not there (P-3).
+                        Holds::Unknown if plan.pinned => Holds::No,
+                        holds => holds,
+                    },
                     // The newest block is none of a laggard's, however busy the others are.
                     None if plan.need.newest
                         && heads.excess_lag(endpoint, at).is_some()
@@ -213,7 +217,7 @@ impl Router {
             prefer(standing, |e| !e.private);
         }
         let holder = |e: &Eligible| e.reached == Holds::Yes && e.keeps != Holds::No;
-        if standing.iter().any(holder) {
+        if query.plan.is_strict() || standing.iter().any(holder) {
             // None of them can be asked now: whoever was below may have got there since.
             let open = |e: &Eligible| !e.asked && !e.is_ejected() && e.has_token();
             let served = standing.iter().any(|e| holder(e) && open(e));
@@ -274,7 +278,7 @@ impl Router {
         prefer(ready, Eligible::fits);
         if ready.iter().any(|e| e.reached != Holds::No) {
             ready.retain(|e| e.reached != Holds::No);
-        } else {
+        } else if !query.plan.is_strict() {
             // Nobody is known to be there yet: the freshest is asked.
             let highest = ready.iter().map(|e| e.head).max();
             ready.retain(|e| Some(e.head) == highest);

@@ -13,7 +13,7 @@ fn table() -> Table {
 }
 
 fn join(table: &mut Table, key: &str, now: Instant) -> Joined {
-    table.join(key, || key.to_owned(), now)
+    table.join(key, || (key.to_owned(), ()), now)
 }
 
 // P-10
@@ -199,7 +199,7 @@ proptest! {
                 2 if !waiting.is_empty() => {
                     let index = who % waiting.len();
                     let (key, old) = waiting[index];
-                    let (left, joined) = table.restart(key, old, || key.to_owned(), now);
+                    let (left, joined) = table.restart(key, old, || (key.to_owned(), ()), now);
                     prop_assert!(left != Left::Settled);
                     prop_assert!(joined.id() != old && !retired.contains(&joined.id()));
                     retired.push(old);

@@ -39,9 +39,6 @@ const LATER: &[(&str, &[&str])] = &[
     (
         "Chain",
         &[
-            "pin_latest",
-            "coalesce",
-            "cache",
             "logs_window",
             "refresh_interval",
             "methods",

@@ -20,6 +20,7 @@ mod options;
 mod origins;
 mod paths;
 mod phases;
+mod reads;
 mod routing;
 mod sends;
 mod starts;

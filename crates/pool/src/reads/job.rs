@@ -1,0 +1,156 @@
+//! One request of reads, from its first attempt to what is kept of its answer.
+//!
+//! It owns what it needs, since it may outlive the caller that began it.
+
+use super::{flights::News, look::Sent, store::Entry};
+use crate::{
+    Answer, CallOptions, Error, Request,
+    ask::Ask,
+    driver::{Terms, carry},
+    inner::Inner,
+};
+use bytes::Bytes;
+use highwater_core::{
+    answer::Named,
+    cache::{self, Class, may_store},
+    event::{CacheEnd, Event},
+    floor,
+    learn::Need,
+    method::Found,
+    router::Reader,
+};
+use std::sync::{Arc, atomic::Ordering::Relaxed};
+
+/// A request that is ready to go.
+#[derive(Clone)]
+pub(super) struct Job {
+    pub(super) inner: Arc<Inner>,
+    pub(super) ask: Ask,
+    pub(super) options: CallOptions,
+    pub(super) found: Found,
+    /// The parameters as the caller wrote them, where they are compared with what comes back.
+    pub(super) written: Arc<str>,
+    pub(super) class: Class,
+    pub(super) pin: Option<u64>,
+    pub(super) need: Need,
+    pub(super) least_head: Option<u64>,
+    pub(super) avoid: Option<Arc<str>>,
+    /// Where its answer would be kept.
+    pub(super) store: Option<Box<[u8]>>,
+    pub(super) sent: Sent,
+}
+
+impl Job {
+    /// Makes the request and learns from its answer.
+    pub(super) async fn run(self, news: Option<Arc<News>>) -> Result<Answer, Error> {
+        let asked = self.ask.clone();
+        let question = asked.question();
+        let request = Request {
+            method: question.method,
+            descriptor: question.row,
+            params: question.params,
+        };
+        let terms = Terms {
+            need: self.need,
+            pinned: self.pin.is_some() && self.need.height.is_some(),
+            least_head: self.least_head,
+            avoid: self.avoid.clone(),
+            news,
+        };
+        let options = self.options.clone();
+        let mut answer = carry(&self.inner, request, self.ask.clone(), options, terms).await?;
+        self.learn(&mut answer);
+        Ok(answer)
+    }
+
+    fn learn(self, answer: &mut Answer) {
+        if answer.is_error() {
+            if let Class::Never(_) = self.class {
+            } else if self.store.is_some() {
+                self.inner.reads.tally.refused(cache::Refusal::Error);
+            }
+            return;
+        }
+        let row = self.found.row();
+        let result = answer.result().unwrap_or_default();
+        let named = Named::read(row, result);
+        let inner = &self.inner;
+        let now = inner.now();
+        let mut state = inner.lock();
+        let place = state.labelled(&answer.endpoint);
+        let state_ref = &mut *state;
+        if let Some(endpoint) = place
+            && named.parent.is_some()
+        {
+            let falls = &inner.reads.falls;
+            let router = &mut state_ref.router;
+            state_ref
+                .sight
+                .on_block(router, falls, endpoint, &self.found, &named, now);
+        }
+        let block = floor::seen(&self.found, &named, self.pin);
+        let kept = self.store.is_some().then(|| {
+            let router = &state_ref.router;
+            let settings = inner.cache_settings(router);
+            let policy = state_ref.sight.policy();
+            let Some(policy) = policy else {
+                return Err(cache::Refusal::NoStamp);
+            };
+            let allowed = router.allowed(row.name);
+            let reader = Reader::new(row, row.name, allowed.as_ref());
+            let voice = place.and_then(|endpoint| router.voice(endpoint));
+            let recent = &state_ref.sight.recent;
+            let told = cache::Answer {
+                class: self.class,
+                found: &self.found,
+                params: &self.written,
+                pin: self.pin,
+                result: Some(result),
+                named,
+                lowest_head: self.sent.lowest_head,
+                all_hold: self.sent.all_hold,
+                rival: voice.is_some_and(|voice| recent.is_rival(voice, now.mono)),
+                sign: None,
+                at: self.sent.at,
+                since: self.sent.since,
+            };
+            let view = state_ref.sight.view(router, &reader, settings, policy, now);
+            may_store(&told, &view)
+        });
+        if let Some(Ok(_)) = &kept {
+            state_ref.router.events().push(|| Event::Cache {
+                method: row.id,
+                end: CacheEnd::Refresh,
+                stale_blocks: None,
+            });
+        }
+        inner.tell(state);
+        match (kept, self.store) {
+            (Some(Ok(stamp)), Some(key)) => {
+                let entry = Entry {
+                    stamp,
+                    result: exact(answer),
+                    endpoint: Arc::clone(&answer.endpoint),
+                    block: block.or(stamp.height),
+                };
+                if inner.reads.store.put(key, entry) {
+                    inner.reads.tally.refreshes.fetch_add(1, Relaxed);
+                }
+            }
+            (Some(Err(why)), _) => inner.reads.tally.refused(why),
+            (Some(Ok(_)), None) | (None, _) => {}
+        }
+        answer.block = block;
+    }
+}
+
+/// The bytes of a result alone. A small one is copied once, here, since what it was cut from is a
+/// connection's whole buffer; a large one keeps the buffer that it fills.
+fn exact(answer: &Answer) -> Bytes {
+    const LARGE: usize = 16 * 1024;
+    if answer.span.len() < LARGE {
+        Bytes::copy_from_slice(answer.bytes())
+    } else {
+        answer.body.slice(answer.span.clone())
+    }
+}

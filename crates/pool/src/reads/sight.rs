@@ -1,0 +1,242 @@
+//! What a pool knows of its chain beside the heads: recent hashes, the finalized block, what kind of
+//! chain it is. It changes together with the router, under the same lock.
+
+use highwater_core::{
+    ChainId, EndpointId, Now,
+    answer::Named,
+    cache::{CacheSettings, Policy, View},
+    chains,
+    event::Event,
+    floor::Falls,
+    method::{Block, Found, Tag},
+    pin::PresentState,
+    recent::{self, Header, Link, Recent},
+    router::{Reader, Router},
+    settings::ReadSettings,
+};
+use std::time::{Duration, Instant};
+
+/// How long a header that was asked for may take before another is asked for.
+const HEADER_PATIENCE: Duration = Duration::from_secs(2);
+
+/// What is known of the chain.
+#[derive(Debug)]
+pub(crate) struct Sight {
+    pub(super) recent: Recent,
+    /// The highest block that was answered for the tag `finalized` by an endpoint that is believed.
+    finalized: Option<u64>,
+    /// The chain, once known, and what follows from it.
+    chain: Option<(ChainId, Policy, PresentState)>,
+    /// The reference head when last looked at.
+    reference: Option<u64>,
+    /// A header that is being fetched, and since when.
+    asked: Option<(u64, Instant)>,
+    /// The last header that was fetched leads nowhere: this one would link it.
+    pub(super) missing: Option<recent::Block>,
+}
+
+impl Sight {
+    pub(crate) fn new(stale: Duration) -> Self {
+        Self {
+            recent: Recent::new(stale),
+            finalized: None,
+            chain: None,
+            reference: None,
+            asked: None,
+            missing: None,
+        }
+    }
+
+    /// What follows from the chain, once it is known.
+    pub(super) fn of_chain(
+        &mut self,
+        chain: Option<ChainId>,
+        settings: &ReadSettings,
+    ) -> Option<(Policy, &PresentState)> {
+        let id = chain?;
+        if self.chain.as_ref().is_none_or(|(known, ..)| *known != id) {
+            let present = PresentState::of(chains::by_id(id)).and(&settings.present);
+            self.chain = Some((id, Policy::of(id), present));
+        }
+        let (_, policy, present) = self.chain.as_ref()?;
+        Some((*policy, present))
+    }
+
+    pub(super) fn policy(&self) -> Option<Policy> {
+        self.chain.as_ref().map(|(_, policy, _)| *policy)
+    }
+
+    /// What the cache's policy is told.
+    pub(super) fn view<'a>(
+        &'a self,
+        router: &Router,
+        reader: &Reader<'_>,
+        settings: Option<CacheSettings>,
+        policy: Policy,
+        now: Now,
+    ) -> View<'a> {
+        View {
+            policy,
+            settings,
+            head: router.newest_head(reader, now),
+            finalized: self.finalized,
+            recent: &self.recent,
+            now: now.mono,
+        }
+    }
+
+    /// The heads may have moved. A development chain that fell was set back by its owner: what was
+    /// learned of it is void, and so is what callers have seen (semantics §7 row 10).
+    pub(crate) fn on_heads(&mut self, router: &mut Router, falls: &Falls, now: Now) {
+        let Some(reference) = router.reference_head(now) else {
+            return;
+        };
+        let before = self.reference.replace(reference);
+        let (Some(before), Some(policy)) = (before, self.policy()) else {
+            return;
+        };
+        if policy.is_reset(before, reference) {
+            self.recent.restart();
+            self.finalized = None;
+            falls.fall(reference);
+            router.events().push(|| Event::Reorg {
+                fork: reference,
+                dropped: before - reference,
+                floor: true,
+            });
+        }
+    }
+
+    /// A block was answered by number or tag. `endpoint` is who gave it.
+    pub(super) fn on_block(
+        &mut self,
+        router: &mut Router,
+        falls: &Falls,
+        endpoint: EndpointId,
+        found: &Found,
+        named: &Named,
+        now: Now,
+    ) {
+        let Some(header) = header(found, named) else {
+            return;
+        };
+        let Some(voice) = believed(router, endpoint, header.number, now) else {
+            return;
+        };
+        if is_tag(found, Tag::Finalized) {
+            self.finalized = self.finalized.max(named.number);
+        }
+        if is_tag(found, Tag::Pending) {
+            return;
+        }
+        let newest = self
+            .recent
+            .tip()
+            .is_none_or(|tip| header.number >= tip.number);
+        let link = if newest {
+            self.recent.observe(header, voice, now.mono)
+        } else {
+            self.recent.fill(header, now.mono)
+        };
+        self.on_link(&link, router, falls, now);
+    }
+
+    pub(super) fn on_link(&mut self, link: &Link, router: &mut Router, falls: &Falls, now: Now) {
+        let (fork, dropped, majority) = match link {
+            Link::Reorg(reorg) => (reorg.fork, reorg.dropped.len() as u64, reorg.majority),
+            Link::Restarted { reorg: true } => (0, recent::WINDOW as u64, false),
+            Link::Gap { missing, .. } => {
+                self.missing = Some(*missing);
+                return;
+            }
+            Link::Known
+            | Link::Old
+            | Link::Extended { .. }
+            | Link::Rival { .. }
+            | Link::Restarted { reorg: false }
+            | Link::Refused(_) => return,
+        };
+        let mut floor = false;
+        // Only a majority moves what callers have seen (P-8).
+        if let (true, Some(reference)) = (majority, router.reference_head(now)) {
+            falls.fall(reference);
+            floor = true;
+        }
+        router.events().push(|| Event::Reorg {
+            fork,
+            dropped,
+            floor,
+        });
+    }
+
+    /// The number of the header to fetch from an endpoint that has just said its head; `None`: none
+    /// is needed (P-14).
+    pub(super) fn wants_header(
+        &mut self,
+        router: &Router,
+        endpoint: EndpointId,
+        now: Now,
+    ) -> Option<u64> {
+        let cache = router.settings().reads.cache.as_ref()?;
+        let policy = self.policy()?;
+        let instant = policy.finality == highwater_core::cache::Finality::Instant;
+        if !cache.headers || policy.is_local() || instant {
+            return None;
+        }
+        let reference = router.reference_head(now)?;
+        let known = self.recent.tip().map(|tip| tip.number);
+        if known.is_some_and(|known| known >= reference) {
+            return None;
+        }
+        believed(router, endpoint, reference, now)?;
+        let holds = router.holds(endpoint, reference, now);
+        if holds != highwater_core::heads::Holds::Yes {
+            return None;
+        }
+        let asked = self.asked.is_some_and(|(number, at)| {
+            number >= reference && now.mono.saturating_duration_since(at) < HEADER_PATIENCE
+        });
+        if asked {
+            return None;
+        }
+        self.asked = Some((reference, now.mono));
+        Some(reference)
+    }
+}
+
+/// The voice of an endpoint that may speak of a block: its head is believed and reaches it.
+fn believed(router: &Router, endpoint: EndpointId, number: u64, now: Now) -> Option<u16> {
+    let head = router.believed_head(endpoint, now)?;
+    let bound = head.max(router.reference_head(now)?);
+    // A block just above the head that was read is a newer head.
+    (number <= bound.saturating_add(router.max_lag()))
+        .then(|| router.voice(endpoint))
+        .flatten()
+}
+
+/// The header that an answer names, where it is a block that was asked for by number or tag: one that
+/// was asked for by its hash may lie on any branch (`semantics.md` H36).
+fn header(found: &Found, named: &Named) -> Option<Header> {
+    if found
+        .slots()
+        .iter()
+        .any(|slot| matches!(slot.block, Block::Hash(_)))
+    {
+        return None;
+    }
+    if found.slots().len() != 1 {
+        return None;
+    }
+    Some(Header {
+        number: named.number?,
+        hash: named.hash?,
+        parent: named.parent?,
+    })
+}
+
+fn is_tag(found: &Found, tag: Tag) -> bool {
+    found
+        .slots()
+        .iter()
+        .any(|slot| slot.block == Block::Tag(tag))
+}
