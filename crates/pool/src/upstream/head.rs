@@ -194,8 +194,8 @@ mod tests {
 
     #[test]
     fn reads_all_fields() {
-        let text = "HTTP/1.1 429 Slow down\r\nContent-Type: application/json\r\nRetry-After: 7\r\nset-cookie: a\r\n\
-                    Set-Cookie: b\r\ncontent-length:3 \r\nx-odd: \u{e4}\t!\r\n\r\nabc";
+        let text = "HTTP/1.1 429 Slow down\r\nContent-Type: application/json\r\n\
+                    Retry-After: 7\r\nset-cookie: a\r\nSet-Cookie: b\r\ncontent-length:3 \r\nx-odd: \u{e4}\t!\r\n\r\nabc";
         let (status, headers, body, lasts) = read(&[text.as_bytes()]).unwrap();
         assert_eq!((status, &body[..], lasts), (429, &b"abc"[..], true));
         assert_eq!(headers["content-type"], "application/json");
