@@ -6,7 +6,12 @@ use crate::{
 };
 use highwater::{
     Answer, Builder, CacheStats, CallOptions, Error, Event, Payload, Pool,
-    core::{cache::CacheSettings, router::Profile, settings::ReadSettings, settings::Settings},
+    core::{
+        cache::CacheSettings,
+        router::Profile,
+        select::Strategy,
+        settings::{ReadSettings, Settings},
+    },
 };
 use std::sync::{Arc, Mutex, mpsc};
 
@@ -200,26 +205,23 @@ pub(super) async fn pool(nodes: &[&Node], settings: Settings) -> Pool {
     pool
 }
 
-/// The same where each node is a tier of its own: they are asked in this order.
-pub(super) async fn tiered(nodes: &[&Node], settings: Settings) -> Pool {
-    let profile = |tier| Profile {
-        tier,
+/// The same where the nodes are asked in this order.
+pub(super) async fn ordered(nodes: &[&Node], settings: Settings) -> Pool {
+    let pool = in_order(nodes, settings).build().unwrap();
+    pool.probe().await;
+    pool
+}
+
+/// The same before any head was read.
+pub(super) fn in_order(nodes: &[&Node], mut settings: Settings) -> Builder {
+    let profile = |place: i32| Profile {
+        weight: 1e12_f64.powi(-place),
         ..Profile::default()
     };
+    settings.strategy = Strategy::Weighted;
     let fakes: Vec<&Fake> = nodes.iter().map(|node| &node.fake).collect();
     let profiles = (0..).take(nodes.len()).map(profile).collect();
-    let pool = with_profiles(&fakes, profiles, settings).build().unwrap();
-    for node in nodes {
-        // Probes leave the tiers above the one in use alone.
-        for other in nodes {
-            other.down(!std::ptr::eq(*other, *node));
-        }
-        pool.probe().await;
-    }
-    for node in nodes {
-        node.down(false);
-    }
-    pool
+    with_profiles(&fakes, profiles, settings)
 }
 
 pub(super) fn builder(nodes: &[&Node], settings: Settings) -> Builder {
@@ -317,3 +319,11 @@ pub(super) async fn balance_with(
 ) -> Result<Answer, Error> {
     ask(pool, "eth_getBalance", &format!("[{X},\"{block}\"]"), options).await
 }
+/// A node is gone, and fails until its circuit opens.
+pub(super) async fn lose(pool: &Pool, node: &Node) {
+    node.down(true);
+    for _ in 0..4 {
+        pool.probe().await;
+    }
+}
+

@@ -1,7 +1,7 @@
 //! Which block `latest` is: scenarios P01 to P05, P09 to P13, P20, P22, M14.
 
 use super::node::{
-    Node, X, after, balance, balance_with, block_number, idle, listened, pool, read, reading, text, tiered,
+    Node, X, after, balance, balance_with, block_number, idle, listened, pool, read, reading, text, ordered,
     uncached,
 };
 use crate::fake::{Reply, ms, s};
@@ -26,7 +26,7 @@ async fn latest_is_the_lowest_head_near_the_highest_and_goes_to_its_holders() {
 #[tokio::test(start_paused = true)]
 async fn a_call_keeps_its_block_when_it_fails_over() {
     let (a, b) = (Node::new(102), Node::new(101));
-    let pool = tiered(&[&a, &b], uncached()).await;
+    let pool = ordered(&[&a, &b], uncached()).await;
     let moved = b.clone();
     a.fake.answer("eth_call", move |_| {
         moved.head(102);
