@@ -119,6 +119,7 @@ async fn the_last_caller_to_leave_ends_the_request() {
             tokio::task::yield_now().await;
         }
         assert_eq!(a.fake.open(), 0, "{callers}");
+        assert_eq!(pool.cache_stats().waiting, 0);
         let endpoint = &pool.snapshot().endpoints[0];
         assert_eq!((endpoint.in_flight, endpoint.counters.cancelled), (0, 1));
         // Nobody joins what was given up.
@@ -187,6 +188,7 @@ async fn a_transport_that_panics_leaves_nothing_stuck() {
         way.times.store(0, SeqCst);
         assert_eq!(balance(&pool, "0x64").await, "\"0x64\"");
         assert_eq!(pool.snapshot().endpoints[0].in_flight, 0);
+        assert_eq!(pool.cache_stats().waiting, 0);
     }
 }
 
@@ -366,6 +368,7 @@ async fn a_read_that_races_with_another_is_dropped_at_every_poll() {
         }
         tokio::time::sleep(s(1)).await;
         assert_eq!(a.fake.open() + b.fake.open(), 0, "{polls}");
+        assert_eq!(pool.cache_stats().waiting, 0, "{polls}");
         let busy = pool.snapshot().endpoints;
         assert!(busy.iter().all(|endpoint| endpoint.in_flight == 0), "{polls}");
         assert_eq!(balance(&pool, "latest").await, "\"0x64\"", "{polls}");
