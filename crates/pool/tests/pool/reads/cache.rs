@@ -166,7 +166,6 @@ async fn every_spelling_of_latest_has_one_entry() {
         format!("[{X}]"),
         format!("[{X},\"latest\"]"),
         format!("[{X},\"0x64\"]"),
-        format!("[{X},{{\"blockNumber\":\"latest\"}}]"),
         format!("[ {} , \"latest\" ]", X.to_uppercase().replace("0X", "0x")),
     ] {
         assert_eq!(read(&pool, "eth_getBalance", &params).await, "\"0x64\"", "{params}");
@@ -218,7 +217,7 @@ async fn without_a_pin_an_answer_is_stamped_with_the_lowest_head() {
     assert_eq!((hit.origin(), hit.block()), (Origin::Cache, Some(101)));
     // Where one of them is unknown, nothing says at which block it was read.
     let (a, b) = (Node::new(102), Node::new(101));
-    b.fake.on("eth_blockNumber", Reply::refused());
+    b.fake.on("eth_blockNumber", Reply::result("\"?\""));
     let mut settings = reading();
     settings.reads.pin = None;
     let pool = super::node::pool(&[&a, &b], settings).await;
@@ -286,7 +285,8 @@ async fn the_cache_is_bounded_by_entries_and_by_bytes() {
         }
     };
     many(&pool, 200).await;
-    assert!(pool.cache_stats().entries <= 200);
+    let entries = pool.cache_stats().entries;
+    assert!((1..100).contains(&entries), "{entries}");
     let a = Node::new(100);
     let long = "0".repeat(2000);
     a.fake.on("eth_getBalance", Reply::result(format!("\"0x{long}\"")));

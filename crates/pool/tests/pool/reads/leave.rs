@@ -71,10 +71,9 @@ async fn the_first_caller_leaves_at_any_point_and_the_others_do_not_notice() {
                 others = vec![reader(&pool), reader(&pool)];
             }
             if !finished {
-                for other in others {
-                    let other = tokio::time::timeout(s(60), other).await;
-                    assert!(other.is_ok(), "stuck after {polls}, joined at {joined}");
-                }
+                let others = futures_util::future::join_all(others);
+                let others = tokio::time::timeout(s(60), others).await;
+                assert!(others.is_ok(), "stuck after {polls}, joined at {joined}");
                 let most = if joined < polls { 1 } else { 2 };
                 assert!(a.fake.sent() <= most, "{polls} {joined}");
                 assert_eq!(a.fake.open(), 0);
