@@ -252,12 +252,12 @@ impl Call<'_> {
                     return Ok(answer);
                 }
                 Looked::FetchHead => {
-                    self.fetch_head().await?;
+                    Box::pin(self.fetch_head()).await?;
                     wait.fetched = true;
                     continue;
                 }
                 Looked::Behind(floor) => {
-                    self.wait_for(floor, &mut wait).await?;
+                    Box::pin(self.wait_for(floor, &mut wait)).await?;
                     continue;
                 }
                 Looked::Go(go) => {
@@ -268,7 +268,7 @@ impl Call<'_> {
             let answer = match (answer, strict) {
                 // Who held the block is gone, or nobody ever did.
                 (Err(Error::NoEndpoint), Some(floor)) if self.may_be_served() => {
-                    self.wait_for(floor, &mut wait).await?;
+                    Box::pin(self.wait_for(floor, &mut wait)).await?;
                     continue;
                 }
                 (Err(error), _) => {

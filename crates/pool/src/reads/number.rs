@@ -106,9 +106,9 @@ impl Call<'_> {
                     self.inner.reads.tally.local.fetch_add(1, Relaxed);
                     return Ok(number(block, Arc::from(""), 0, Origin::Heads));
                 }
-                BlockNumber::Behind { floor } => self.wait_for(floor, &mut wait).await?,
+                BlockNumber::Behind { floor } => Box::pin(self.wait_for(floor, &mut wait)).await?,
                 BlockNumber::Upstream => {
-                    let answer = self.fetch_head().await?;
+                    let answer = Box::pin(self.fetch_head()).await?;
                     match self.lowered(&answer) {
                         None => return Ok(answer),
                         Some(Ok(block)) => {
@@ -120,7 +120,7 @@ impl Call<'_> {
                                 answer.origin,
                             ));
                         }
-                        Some(Err(floor)) => self.wait_for(floor, &mut wait).await?,
+                        Some(Err(floor)) => Box::pin(self.wait_for(floor, &mut wait)).await?,
                     }
                 }
             }

@@ -45,7 +45,7 @@ impl Call<'_> {
             }
             wait.reread = true;
             // Its failure tells nothing new: nobody is known to hold the block.
-            let _ = self.fetch_head().await;
+            let _ = Box::pin(self.fetch_head()).await;
             wait.fetched = true;
             return Ok(());
         }
