@@ -3,6 +3,8 @@
 //! | file | what it holds |
 //! |---|---|
 //! | here | the way of one read through all of it |
+//! | `number` | the newest block: `eth_blockNumber`, and a head that is read for a call |
+//! | `wait` | the wait for a block that nobody holds yet |
 //! | `look` | one look under the lock: an answer from memory, or the block to ask for |
 //! | `job` | the request that is made, and what is kept of its answer |
 //! | `flights` | requests that several callers share |
@@ -18,10 +20,12 @@ mod flights;
 mod headers;
 mod job;
 mod look;
+mod number;
 mod sight;
 mod store;
 mod tally;
 mod viewer;
+mod wait;
 
 pub use tally::CacheStats;
 pub use viewer::Viewer;
@@ -37,7 +41,6 @@ use crate::{
     driver::{FAR, Terms, drive, text},
     inner::Inner,
 };
-use bytes::Bytes;
 use flights::{Flights, Times};
 use highwater_core::{
     answer::Named,
@@ -46,9 +49,8 @@ use highwater_core::{
     floor::{self, Falls},
     jsonrpc::Params,
     learn::Need,
-    method::{Found, RowKind, Sticky, canonical_key, find, lookup},
-    pin::{self, BlockNumber, patience},
-    router::{Reader, Router},
+    method::{Found, RowKind, Sticky, Tag, canonical_key, find},
+    router::Router,
 };
 use job::Job;
 use look::{Go, Looked, Read, with_buffer};
@@ -60,6 +62,7 @@ use store::Store;
 use tally::Tally;
 use tokio::sync::Notify;
 use viewer::Viewers;
+use wait::Wait;
 
 /// How often an answer below a watermark is asked for elsewhere (P-7).
 const WATERMARK_TRIES: u8 = 3;
@@ -90,6 +93,11 @@ impl Reads {
         }
     }
 
+    /// A number that changes when heads were read.
+    fn heads(&self) -> u64 {
+        self.seen.load(Relaxed)
+    }
+
     /// Wakes those who wait for a head, if one was read since this was last asked.
     pub(crate) fn on_heads(&self, read: u64) -> bool {
         if self.seen.load(Relaxed) == read {
@@ -101,7 +109,12 @@ impl Reads {
     }
 
     pub(crate) fn stats(&self) -> CacheStats {
-        self.tally.view(self.store.entries(), self.store.bytes())
+        CacheStats {
+            entries: self.store.entries(),
+            bytes: self.store.bytes(),
+            waiting: self.flights.waiters(),
+            ..self.tally.view()
+        }
     }
 }
 
@@ -159,7 +172,7 @@ pub(crate) async fn request(
         let mut answer = Box::pin(drive(inner, request, options, terms)).await?;
         if let Some(result) = answer.result() {
             answer.block = floor::seen(&found, &Named::read(row, result), None);
-            raise(inner, &viewers, &answer);
+            raise(inner, &viewers, &answer, None);
         }
         return Ok(answer);
     }
@@ -185,14 +198,20 @@ fn is_plain(request: &Request<'_>) -> bool {
     request.descriptor.kind == RowKind::Exact || !request.method.bytes().any(odd)
 }
 
-/// Whoever got an answer has seen the block that it shows (P-9).
-fn raise(inner: &Inner, viewers: &Viewers, answer: &Answer) {
+/// Whoever got an answer has seen the block that it shows (P-9), and where it was asked for by this
+/// tag, what is behind that (P-7).
+fn raise(inner: &Inner, viewers: &Viewers, answer: &Answer, tag: Option<Tag>) {
     let Some(block) = answer.block else { return };
+    let falls = &inner.reads.falls;
     let bound = {
         let state = inner.lock();
         state.router.highest_believed(inner.now())
     };
-    viewers.raise(block, bound, &inner.reads.falls);
+    viewers.raise(block, bound, falls);
+    for mark in tag.into_iter().flat_map(|tag| viewers.of(tag)) {
+        mark.raise(block, bound, falls);
+        mark.served();
+    }
 }
 
 /// One read under way.
@@ -213,8 +232,9 @@ impl Call<'_> {
         let mut tries = 0;
         let mut wait = Wait::default();
         loop {
+            wait.heads = self.inner.reads.heads();
             let looked = self.look(wait.fetched, tries == 0 && !wait.began());
-            let (answer, strict) = match looked {
+            let (answer, strict, at_floor) = match looked {
                 Looked::Hit(entry) => {
                     let answer = Answer {
                         span: 0..entry.result.len(),
@@ -232,27 +252,36 @@ impl Call<'_> {
                     return Ok(answer);
                 }
                 Looked::FetchHead => {
-                    self.fetch_head().await?;
+                    Box::pin(self.fetch_head()).await?;
                     wait.fetched = true;
                     continue;
                 }
                 Looked::Behind(floor) => {
-                    self.wait_for(floor, &mut wait).await?;
+                    Box::pin(self.wait_for(floor, &mut wait)).await?;
                     continue;
                 }
                 Looked::Go(go) => {
-                    let strict = go.pin.or(go.least_head);
-                    (self.go(go).await, strict)
+                    let (strict, at_floor) = (go.strict(), go.at_floor);
+                    (self.go(go).await, strict, at_floor)
                 }
             };
             let answer = match (answer, strict) {
                 // Who held the block is gone, or nobody ever did.
-                (Err(Error::NoEndpoint), Some(floor)) => {
-                    self.wait_for(floor, &mut wait).await?;
+                (Err(Error::NoEndpoint), Some(floor)) if self.may_be_served() => {
+                    Box::pin(self.wait_for(floor, &mut wait)).await?;
                     continue;
                 }
-                (answer, _) => answer?,
+                (Err(error), _) => {
+                    if at_floor {
+                        self.unserved();
+                    }
+                    return Err(error);
+                }
+                (Ok(answer), _) => answer,
             };
+            if at_floor {
+                self.viewers.served();
+            }
             if let (Some(tag), Some(said)) = (tag, answer.block) {
                 let now = self.inner.now();
                 let falls = &self.inner.reads.falls;
@@ -267,19 +296,14 @@ impl Call<'_> {
                     }
                     continue;
                 }
-                for mark in self.viewers.of(tag) {
-                    mark.raise(said, None, falls);
-                }
             }
-            if answer.block.is_some() {
-                raise(self.inner, self.viewers, &answer);
-            }
+            raise(self.inner, self.viewers, &answer, tag);
             return Ok(answer);
         }
     }
 
     /// Nobody's watermark reaches what was shown: an error, and after a while the mark comes down.
-    fn below(&self, tag: highwater_core::method::Tag, said: u64) -> Result<Answer, Error> {
+    fn below(&self, tag: Tag, said: u64) -> Result<Answer, Error> {
         let now = self.inner.now();
         let falls = &self.inner.reads.falls;
         let stale = self.inner.lock().router.stale();
@@ -324,13 +348,12 @@ impl Call<'_> {
         };
         let ask = Ask::new(self.inner.next_id(), row, self.request.method, params);
         let own = self.options.deadline.unwrap_or(self.inner.deadline);
+        // Others may have more time than a caller in a hurry.
+        let outlives = own < self.inner.deadline;
         let job = Job {
             inner: Arc::clone(self.inner),
             ask,
-            options: CallOptions {
-                deadline: Some(own.max(self.inner.deadline)),
-                ..self.options.clone()
-            },
+            options: self.options.clone(),
             found: self.found.clone(),
             written: if go.store.is_some() {
                 Arc::from(self.params)
@@ -347,25 +370,25 @@ impl Call<'_> {
         };
         let key = go.flight.filter(|_| self.avoid.is_none());
         let Some(key) = key else {
-            let job = Job {
-                options: CallOptions {
-                    deadline: Some(self.left()),
-                    ..job.options
-                },
-                ..job
-            };
-            return Box::pin(job.run(None)).await;
+            return Box::pin(job.run(self.left(), None)).await;
         };
         let times = Times {
             deadline: self.deadline,
-            outlives: own < self.inner.deadline,
+            outlives,
             timeout: self.options.timeout.unwrap_or(self.inner.timeout),
         };
         let landed = self
             .inner
             .reads
             .flights
-            .fly(key, times, |news| Box::pin(job.clone().run(Some(news))))
+            .fly(key, times, |news| {
+                let time = if outlives {
+                    self.inner.deadline
+                } else {
+                    self.left()
+                };
+                Box::pin(job.clone().run(time, Some(news)))
+            })
             .await;
         let Some(landed) = landed else {
             return Err(Error::DeadlineExceeded {
@@ -389,203 +412,5 @@ impl Call<'_> {
     fn left(&self) -> Duration {
         self.deadline
             .saturating_duration_since(self.inner.now().mono)
-    }
-
-    /// Reads a head, together with everybody who needs one now (P-2).
-    async fn fetch_head(&self) -> Result<Answer, Error> {
-        let row = lookup("eth_blockNumber");
-        let request = Request {
-            method: row.name,
-            descriptor: row,
-            params: Params::Array("[]"),
-        };
-        let found = find(row, "[]");
-        let sent = {
-            let state = self.inner.lock();
-            look::Sent {
-                at: self.inner.now().mono,
-                since: state.sight.recent.mark(),
-                lowest_head: None,
-                all_hold: false,
-            }
-        };
-        let call = Call {
-            inner: self.inner,
-            request,
-            params: "[]",
-            found: &found,
-            options: CallOptions {
-                deadline: Some(self.left()),
-                ..CallOptions::default()
-            },
-            viewers: self.viewers,
-            deadline: self.deadline,
-            avoid: None,
-        };
-        let go = Go {
-            class: highwater_core::cache::Class::Never(highwater_core::cache::Uncached::FromHeads),
-            pin: None,
-            need: Need::of_call(row, "[]"),
-            least_head: None,
-            flight: Some(Arc::from(&b"head"[..])),
-            store: None,
-            sent,
-        };
-        Box::pin(call.go(go)).await
-    }
-
-    /// `eth_blockNumber`: what a pinned read would use (P-5).
-    async fn block_number(&mut self) -> Result<Answer, Error> {
-        let row = self.request.descriptor;
-        let mut wait = Wait::default();
-        loop {
-            let now = self.inner.now();
-            let falls = &self.inner.reads.falls;
-            let (decided, wake) = {
-                let mut state = self.inner.lock();
-                let wake = !wait.began() && state.router.on_call(now);
-                let floor = self.viewers.floor(falls, now.mono);
-                let cache = self.inner.cache_settings(&state.router);
-                let router = &state.router;
-                let settings = router.settings();
-                let pinning = settings.reads.pin.filter(|_| settings.heads.is_some());
-                let allowed = router.allowed(self.request.method);
-                let reader = Reader::new(row, self.request.method, allowed.as_ref());
-                let numbers = pinning.unwrap_or_default();
-                let max_age = cache.map(|cache| cache.max_age);
-                let decided = if settings.heads.is_none() {
-                    BlockNumber::Upstream
-                } else {
-                    router.block_number(&reader, floor, pinning.is_some(), max_age, &numbers, now)
-                };
-                (decided, wake)
-            };
-            if wake {
-                self.inner.wake_probes();
-            }
-            match decided {
-                BlockNumber::Here(block) => {
-                    self.viewers.served();
-                    self.viewers.raise(block, None, falls);
-                    self.inner.reads.tally.local.fetch_add(1, Relaxed);
-                    return Ok(number(block, Arc::from(""), 0, Origin::Heads));
-                }
-                BlockNumber::Behind { floor } => self.wait_for(floor, &mut wait).await?,
-                BlockNumber::Upstream => {
-                    let answer = self.fetch_head().await?;
-                    match self.lowered(&answer) {
-                        None => return Ok(answer),
-                        Some(Ok(block)) => {
-                            self.viewers.raise(block, None, falls);
-                            return Ok(number(
-                                block,
-                                answer.endpoint,
-                                answer.attempts,
-                                answer.origin,
-                            ));
-                        }
-                        Some(Err(floor)) => self.wait_for(floor, &mut wait).await?,
-                    }
-                }
-            }
-        }
-    }
-
-    /// What the caller is told where an endpoint answered; an error: the floor below which it is.
-    /// `None`: it is no number, and passes as it came.
-    fn lowered(&self, answer: &Answer) -> Option<Result<u64, u64>> {
-        let said = highwater_core::judge::quantity(answer.result()?)?;
-        let now = self.inner.now();
-        let state = self.inner.lock();
-        let floor = self.viewers.floor(&self.inner.reads.falls, now.mono);
-        let router = &state.router;
-        let settings = router.settings();
-        let Some(pinning) = settings.reads.pin.filter(|_| settings.heads.is_some()) else {
-            return Some(match floor {
-                Some(floor) if said < floor => Err(floor),
-                Some(_) | None => Ok(said),
-            });
-        };
-        let row = self.request.descriptor;
-        let allowed = router.allowed(self.request.method);
-        let reader = Reader::new(row, self.request.method, allowed.as_ref());
-        let pin = router.pin(&reader, floor, true, &pinning, now);
-        Some(pin::lower(said, pin, floor))
-    }
-
-    /// Waits until somebody may hold a block that nobody holds now: for the next head, at most one
-    /// block time; then heads are read once more, and then it is an error (P-5, P-8).
-    async fn wait_for(&self, floor: u64, wait: &mut Wait) -> Result<(), Error> {
-        let now = self.inner.now();
-        let block_time = {
-            let mut state = self.inner.lock();
-            let reference = look::reference(&state, now);
-            let stale = state.router.stale();
-            let falls = &self.inner.reads.falls;
-            let dropped = self.viewers.unserved(reference, stale, falls, now.mono);
-            if let Some(dropped) = dropped {
-                state.router.events().push(|| Event::Reorg {
-                    fork: dropped.to,
-                    dropped: dropped.from - dropped.to,
-                    floor: true,
-                });
-                self.inner.tell(state);
-                return Ok(());
-            }
-            state.router.block_time()
-        };
-        let until = *wait.until.get_or_insert_with(|| {
-            let most = self.inner.lock().router.settings().retry.max_wait;
-            now.mono + patience(block_time, most)
-        });
-        let until = until.min(self.deadline);
-        if now.mono >= until {
-            if wait.reread || now.mono >= self.deadline {
-                return Err(Error::Behind { block: floor });
-            }
-            wait.reread = true;
-            // Its failure tells nothing new: nobody is known to hold the block.
-            let _ = self.fetch_head().await;
-            wait.fetched = true;
-            return Ok(());
-        }
-        let moved = self.inner.reads.moved.notified();
-        tokio::select! {
-            biased;
-            () = moved => {}
-            () = tokio::time::sleep_until(until.into()) => {}
-        }
-        Ok(())
-    }
-}
-
-/// How long a call has waited for its floor.
-#[derive(Debug, Default)]
-struct Wait {
-    until: Option<Instant>,
-    /// A head was read for the call.
-    fetched: bool,
-    /// Heads were read once more at the end of the wait.
-    reread: bool,
-}
-
-impl Wait {
-    const fn began(&self) -> bool {
-        self.until.is_some() || self.fetched
-    }
-}
-
-/// An answer that is a block number.
-fn number(block: u64, endpoint: Arc<str>, attempts: u16, origin: Origin) -> Answer {
-    let text = format!("\"{block:#x}\"");
-    Answer {
-        span: 0..text.len(),
-        body: Bytes::from(text),
-        is_error: false,
-        endpoint,
-        attempts,
-        transaction: None,
-        origin,
-        block: Some(block),
     }
 }

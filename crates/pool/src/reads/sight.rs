@@ -4,7 +4,7 @@
 use highwater_core::{
     ChainId, EndpointId, Now,
     answer::Named,
-    cache::{CacheSettings, Policy, View},
+    cache::{CacheSettings, Class, Policy, View},
     chains,
     event::Event,
     floor::Falls,
@@ -14,7 +14,11 @@ use highwater_core::{
     router::{Reader, Router},
     settings::ReadSettings,
 };
+use smallvec::SmallVec;
 use std::time::{Duration, Instant};
+
+/// How long headers are read after the last read that may be served from memory.
+const WATCHED: Duration = Duration::from_secs(60);
 
 /// How long a header that was asked for may take before another is asked for.
 const HEADER_PATIENCE: Duration = Duration::from_secs(2);
@@ -29,8 +33,13 @@ pub(crate) struct Sight {
     chain: Option<(ChainId, Policy, PresentState)>,
     /// The reference head when last looked at.
     reference: Option<u64>,
+    /// When something was last read that a block leaving the chain would make untrue.
+    read: Option<Instant>,
     /// A header that is being fetched, and since when.
     asked: Option<(u64, Instant)>,
+    /// The reference fell below the tip, to here, and these voices were asked which block they have
+    /// there: only a majority of them tells a shorter chain from a few that are late (P-8).
+    fell: Option<(u64, SmallVec<[u16; 8]>)>,
     /// The last header that was fetched leads nowhere: this one would link it.
     pub(super) missing: Option<recent::Block>,
 }
@@ -42,7 +51,9 @@ impl Sight {
             finalized: None,
             chain: None,
             reference: None,
+            read: None,
             asked: None,
+            fell: None,
             missing: None,
         }
     }
@@ -85,6 +96,16 @@ impl Sight {
         }
     }
 
+    /// A read came that may be served from memory.
+    pub(super) fn on_read(&mut self, class: Class, now: Now) {
+        match class {
+            Class::Moving | Class::Number(_) | Class::Hash(_) | Class::Transaction => {
+                self.read = Some(now.mono);
+            }
+            Class::Never(_) | Class::Fixed | Class::Present => {}
+        }
+    }
+
     /// The heads may have moved. A development chain that fell was set back by its owner: what was
     /// learned of it is void, and so is what callers have seen (semantics §7 row 10).
     pub(crate) fn on_heads(&mut self, router: &mut Router, falls: &Falls, now: Now) {
@@ -92,6 +113,14 @@ impl Sight {
             return;
         };
         let before = self.reference.replace(reference);
+        let below = self.recent.tip().is_some_and(|tip| reference < tip.number);
+        if !below {
+            self.fell = None;
+        } else if before.is_some_and(|before| reference < before)
+            || self.fell.as_ref().is_some_and(|(to, _)| *to != reference)
+        {
+            self.fell = Some((reference, SmallVec::new()));
+        }
         let (Some(before), Some(policy)) = (before, self.policy()) else {
             return;
         };
@@ -129,14 +158,17 @@ impl Sight {
         if is_tag(found, Tag::Pending) {
             return;
         }
-        let newest = self
-            .recent
-            .tip()
-            .is_none_or(|tip| header.number >= tip.number);
-        let link = if newest {
+        // An old block that a caller asks for is nobody's newest.
+        let reference = router.reference_head(now).unwrap_or(header.number);
+        let near = header.number.saturating_add(router.max_lag()) >= reference;
+        let tip = self.recent.tip().map(|tip| tip.number);
+        let newest = tip.is_none_or(|tip| header.number >= tip.min(reference));
+        let link = if near && newest {
             self.recent.observe(header, voice, now.mono)
-        } else {
+        } else if tip.is_some_and(|tip| header.number < tip) {
             self.recent.fill(header, now.mono)
+        } else {
+            return;
         };
         self.on_link(&link, router, falls, now);
     }
@@ -179,19 +211,29 @@ impl Sight {
     ) -> Option<u64> {
         let cache = router.settings().reads.cache.as_ref()?;
         let policy = self.policy()?;
+        // Where nobody reads, nothing would be served by it.
+        let read = self.read?;
+        if now.mono.saturating_duration_since(read) > WATCHED {
+            return None;
+        }
         let instant = policy.finality == highwater_core::cache::Finality::Instant;
         if !cache.headers || policy.is_local() || instant {
             return None;
         }
         let reference = router.reference_head(now)?;
-        let known = self.recent.tip().map(|tip| tip.number);
-        if known.is_some_and(|known| known >= reference) {
-            return None;
-        }
-        believed(router, endpoint, reference, now)?;
+        let voice = believed(router, endpoint, reference, now)?;
         let holds = router.holds(endpoint, reference, now);
         if holds != highwater_core::heads::Holds::Yes {
             return None;
+        }
+        let known = self.recent.tip().map(|tip| tip.number);
+        if known.is_some_and(|known| known >= reference) {
+            let (to, asked) = self.fell.as_mut()?;
+            if *to != reference || asked.contains(&voice) {
+                return None;
+            }
+            asked.push(voice);
+            return Some(reference);
         }
         let asked = self.asked.is_some_and(|(number, at)| {
             number >= reference && now.mono.saturating_duration_since(at) < HEADER_PATIENCE

@@ -62,9 +62,11 @@ impl Viewers {
         }
     }
 
-    pub(super) fn floor(&self, falls: &Falls, now: Instant) -> Option<u64> {
+    /// The block from which on they are answered; `believed` is the highest that anybody can have
+    /// reached.
+    pub(super) fn floor(&self, believed: Option<u64>, falls: &Falls, now: Instant) -> Option<u64> {
         let marks = self.all.iter().map(|viewer| &viewer.marks().latest);
-        highwater_core::floor::floor(marks, falls, now).max(self.min_block)
+        highwater_core::floor::floor(marks, believed, falls, now).max(self.min_block)
     }
 
     /// A block was returned to them; `bound` is the highest that is believed.
@@ -74,7 +76,7 @@ impl Viewers {
         }
     }
 
-    /// An endpoint that holds their floor was found.
+    /// An endpoint that holds their floor answered.
     pub(super) fn served(&self) {
         for viewer in &self.all {
             viewer.marks().latest.served();
