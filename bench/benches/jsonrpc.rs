@@ -141,7 +141,12 @@ fn writes(c: &mut Criterion) {
     group.bench_function("request_without_params", |b| {
         b.iter(|| {
             sent.clear();
-            write_request(&mut sent, black_box(1234), "eth_blockNumber", Params::Absent);
+            write_request(
+                &mut sent,
+                black_box(1234),
+                "eth_blockNumber",
+                Params::Absent,
+            );
             sent.len()
         });
     });

@@ -225,8 +225,12 @@ impl<K: Eq + Hash, S: BuildHasher, T> Flights<K, S, T> {
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
-        if self.joinable.get(key).is_some_and(|flight| flight.id == id) {
-            return self.joinable.remove(key);
+        // Nearly always the one that is looked for, so it is looked up once.
+        if let Some((key, flight)) = self.joinable.remove_entry(key) {
+            if flight.id == id {
+                return Some(flight);
+            }
+            self.joinable.insert(key, flight);
         }
         let at = self.detached.iter().position(|flight| flight.id == id)?;
         Some(self.detached.swap_remove(at))

@@ -98,7 +98,7 @@ pub(crate) struct Parts {
 impl Inner {
     pub(crate) fn new(mut state: State, parts: Parts) -> Self {
         state.router.events().listen(parts.listeners.is_some());
-        let cache = state.router.settings().reads.cache;
+        let reads = Reads::new(state.router.settings());
         Self {
             state: Mutex::new(state),
             replacing: Mutex::new(()),
@@ -111,7 +111,7 @@ impl Inner {
             http: parts.http,
             probing: Arc::new(parts.probing),
             windows: Windows::default(),
-            reads: Reads::new(cache.as_ref()),
+            reads,
             listeners: parts.listeners,
             closed: AtomicBool::new(false),
         }

@@ -139,6 +139,12 @@ impl Router {
         &self.settings
     }
 
+    /// The options, to be kept while the router changes.
+    #[must_use]
+    pub fn shared_settings(&self) -> Arc<Settings> {
+        Arc::clone(&self.settings)
+    }
+
     /// Number of endpoints.
     #[must_use]
     pub const fn len(&self) -> usize {

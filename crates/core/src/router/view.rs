@@ -13,6 +13,7 @@ use crate::{
     pin::{self, BlockNumber, Head, Pin, PinSettings, View},
     router::EndpointSet,
 };
+use smallvec::SmallVec;
 use std::time::Duration;
 
 /// Which endpoints may serve a read.
@@ -50,8 +51,9 @@ impl Router {
         settings: &PinSettings,
         now: Now,
     ) -> Pin {
-        let view = self.view(reader, floor, fetched, now);
-        pin::pin(self.trusted(reader, now), &view, settings, now.mono)
+        let heads = self.listed(reader, now);
+        let view = self.view(reader, &heads, floor, fetched, now);
+        pin::pin(heads.iter().copied(), &view, settings, now.mono)
     }
 
     /// Who answers an `eth_blockNumber` (P-5). `pinning` says whether reads are pinned, `max_age` is
@@ -66,8 +68,9 @@ impl Router {
         settings: &PinSettings,
         now: Now,
     ) -> BlockNumber {
-        let view = self.view(reader, floor, false, now);
-        let heads = self.trusted(reader, now);
+        let heads = self.listed(reader, now);
+        let view = self.view(reader, &heads, floor, false, now);
+        let heads = heads.iter().copied();
         pin::block_number(heads, &view, pinning, max_age, settings, now.mono)
     }
 
@@ -136,6 +139,15 @@ impl Router {
         self.heads.as_ref()?.voice(endpoint)
     }
 
+    /// How many voices the endpoints have.
+    #[must_use]
+    pub fn voices(&self) -> usize {
+        let mut voices: SmallVec<[u16; 8]> = self.ids().filter_map(|id| self.voice(id)).collect();
+        voices.sort_unstable();
+        voices.dedup();
+        voices.len()
+    }
+
     /// How often a head was read so far: what waits for a head looks again when this changes.
     #[must_use]
     pub const fn heads_read(&self) -> u64 {
@@ -163,7 +175,7 @@ impl Router {
         let Some(reference) = heads.reference(now.mono) else {
             return false;
         };
-        let mut voices: smallvec::SmallVec<[u16; 8]> = smallvec::SmallVec::new();
+        let mut voices: SmallVec<[u16; 8]> = SmallVec::new();
         for id in self.ids() {
             let there = heads.trusted(id, now.mono) >= Some(reference);
             if let (true, Some(voice)) = (there, heads.voice(id))
@@ -175,12 +187,25 @@ impl Router {
         voices.len() >= 2
     }
 
-    fn view(&self, reader: &Reader<'_>, floor: Option<u64>, fetched: bool, now: Now) -> View {
+    /// The believed heads, weighed once: what is chosen among them looks at each several times.
+    fn listed(&self, reader: &Reader<'_>, now: Now) -> SmallVec<[Head; 8]> {
+        self.trusted(reader, now).collect()
+    }
+
+    fn view(
+        &self,
+        reader: &Reader<'_>,
+        heads: &[Head],
+        floor: Option<u64>,
+        fetched: bool,
+        now: Now,
+    ) -> View {
         View {
             reference: self.reference_head(now),
             max_lag: self.max_lag(),
             floor,
-            remembered: self.remembers(reader, now),
+            // Of no interest while somebody is believed.
+            remembered: heads.is_empty() && self.remembers(reader, now),
             fetched,
         }
     }

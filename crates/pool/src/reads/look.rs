@@ -106,8 +106,9 @@ impl Read<'_> {
         let believed = state.router.highest_believed(now);
         let floor = self.viewers.floor(believed, &inner.reads.falls, now.mono);
         let chain = state.router.chain();
-        let settings = state.router.settings().reads.clone();
-        let policy = state.sight.of_chain(chain, &settings);
+        let settings = state.router.shared_settings();
+        let settings = &settings.reads;
+        let policy = state.sight.of_chain(chain, settings);
         let present = policy
             .as_ref()
             .is_some_and(|(_, present)| present.is_read_by(self.found, self.params));
@@ -131,7 +132,7 @@ impl Read<'_> {
             }
         }
         let looked = self.place(
-            inner, state, &reader, class, present, floor, &settings, key, buffer, fetched, now,
+            inner, state, &reader, class, present, floor, settings, key, buffer, fetched, now,
         );
         inner.tell(guard);
         if wake {

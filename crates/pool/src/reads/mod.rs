@@ -44,18 +44,22 @@ use crate::{
 use flights::{Flights, Times};
 use highwater_core::{
     answer::Named,
-    cache::CacheSettings,
+    cache::{CacheSettings, Class},
     event::Event,
     floor::{self, Falls},
     jsonrpc::Params,
     learn::Need,
     method::{Found, RowKind, Sticky, Tag, canonical_key, find},
     router::Router,
+    settings::Settings,
 };
 use job::Job;
 use look::{Go, Looked, Read, with_buffer};
 use std::{
-    sync::{Arc, atomic::Ordering::Relaxed},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
     time::{Duration, Instant},
 };
 use store::Store;
@@ -73,24 +77,36 @@ pub(crate) struct Reads {
     flights: Flights,
     pub(crate) falls: Falls,
     tally: Tally,
+    /// Whether what callers have seen binds later answers: where reads are not pinned, nothing can keep
+    /// them from going back, and nothing is held against them (P-1, P-8).
+    monotonic: AtomicBool,
+    /// Whether the heads say what the newest block is: reads are pinned, or kept (P-5).
+    from_heads: AtomicBool,
     /// Of callers that name no viewer.
     own: Viewer,
+    /// An empty text, shared.
+    nothing: Arc<str>,
     /// Heads were read.
     moved: Notify,
-    seen: std::sync::atomic::AtomicU64,
+    seen: AtomicU64,
 }
 
 impl Reads {
-    pub(crate) fn new(cache: Option<&CacheSettings>) -> Self {
-        Self {
-            store: Store::new(cache),
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let reads = Self {
+            store: Store::new(settings.reads.cache.as_ref()),
             flights: Flights::new(),
             falls: Falls::default(),
             tally: Tally::default(),
+            monotonic: AtomicBool::new(false),
+            from_heads: AtomicBool::new(false),
             own: Viewer::new(),
+            nothing: Arc::from(""),
             moved: Notify::new(),
-            seen: std::sync::atomic::AtomicU64::new(0),
-        }
+            seen: AtomicU64::new(0),
+        };
+        reads.set(settings);
+        reads
     }
 
     /// A number that changes when heads were read.
@@ -118,23 +134,20 @@ impl Reads {
     }
 }
 
-impl Inner {
-    /// Whether the heads say what the newest block is: reads are pinned, or kept (P-5).
-    fn answers_from_heads(&self) -> bool {
-        let state = self.lock();
-        let settings = state.router.settings();
+impl Reads {
+    /// The options are these from now on.
+    pub(crate) fn set(&self, settings: &Settings) {
         let reads = &settings.reads;
-        settings.heads.is_some() && (reads.pin.is_some() || reads.cache.is_some())
+        let heads = settings.heads.is_some();
+        self.monotonic.store(heads && reads.pin.is_some(), Relaxed);
+        self.from_heads.store(
+            heads && (reads.pin.is_some() || reads.cache.is_some()),
+            Relaxed,
+        );
     }
+}
 
-    /// Whether what callers have seen binds later answers: where reads are not pinned, nothing can
-    /// keep them from going back, and nothing is held against them (P-1, P-8).
-    fn is_monotonic(&self) -> bool {
-        let state = self.lock();
-        let settings = state.router.settings();
-        settings.heads.is_some() && settings.reads.pin.is_some()
-    }
-
+impl Inner {
     /// The cache's numbers; `None`: it is off, or head checks are (P-11).
     fn cache_settings(&self, router: &Router) -> Option<CacheSettings> {
         let settings = router.settings();
@@ -156,7 +169,7 @@ pub(crate) async fn request(
         return Err(Error::Closed);
     }
     let row = request.descriptor;
-    let viewers = if inner.is_monotonic() {
+    let viewers = if inner.reads.monotonic.load(Relaxed) {
         Viewers::new(&options.viewers, &inner.reads.own, options.min_block)
     } else {
         Viewers::none()
@@ -172,7 +185,7 @@ pub(crate) async fn request(
         let mut answer = Box::pin(drive(inner, request, options, terms)).await?;
         if let Some(result) = answer.result() {
             answer.block = floor::seen(&found, &Named::read(row, result), None);
-            raise(inner, &viewers, &answer, None);
+            raise(inner, &viewers, &answer, None, None);
         }
         return Ok(answer);
     }
@@ -186,7 +199,7 @@ pub(crate) async fn request(
         viewers: &viewers,
         avoid: avoid.map(Arc::from),
     };
-    if row.name == "eth_blockNumber" && inner.answers_from_heads() {
+    if row.name == "eth_blockNumber" && inner.reads.from_heads.load(Relaxed) {
         return call.block_number().await;
     }
     call.read().await
@@ -200,9 +213,14 @@ fn is_plain(request: &Request<'_>) -> bool {
 
 /// Whoever got an answer has seen the block that it shows (P-9), and where it was asked for by this
 /// tag, what is behind that (P-7).
-fn raise(inner: &Inner, viewers: &Viewers, answer: &Answer, tag: Option<Tag>) {
+fn raise(inner: &Inner, viewers: &Viewers, answer: &Answer, pin: Option<u64>, tag: Option<Tag>) {
     let Some(block) = answer.block else { return };
     let falls = &inner.reads.falls;
+    if tag.is_none() && Some(block) <= pin {
+        // It was believed when the call was pinned to it.
+        viewers.raise(block, None, falls);
+        return;
+    }
     let bound = {
         let state = inner.lock();
         state.router.highest_believed(inner.now())
@@ -234,7 +252,7 @@ impl Call<'_> {
         loop {
             wait.heads = self.inner.reads.heads();
             let looked = self.look(wait.fetched, tries == 0 && !wait.began());
-            let (answer, strict, at_floor) = match looked {
+            let (answer, pin, strict, at_floor) = match looked {
                 Looked::Hit(entry) => {
                     let answer = Answer {
                         span: 0..entry.result.len(),
@@ -261,8 +279,8 @@ impl Call<'_> {
                     continue;
                 }
                 Looked::Go(go) => {
-                    let (strict, at_floor) = (go.strict(), go.at_floor);
-                    (self.go(go).await, strict, at_floor)
+                    let (pin, strict, at_floor) = (go.pin, go.strict(), go.at_floor);
+                    (self.go(go).await, pin, strict, at_floor)
                 }
             };
             let answer = match (answer, strict) {
@@ -297,7 +315,7 @@ impl Call<'_> {
                     continue;
                 }
             }
-            raise(self.inner, self.viewers, &answer, tag);
+            raise(self.inner, self.viewers, &answer, pin, tag);
             return Ok(answer);
         }
     }
@@ -350,27 +368,34 @@ impl Call<'_> {
         let own = self.options.deadline.unwrap_or(self.inner.deadline);
         // Others may have more time than a caller in a hurry.
         let outlives = own < self.inner.deadline;
-        let job = Job {
+        let mut store = go.store;
+        // Made by whoever makes the request, and once more by who gave up on it.
+        let job = |store| Job {
             inner: Arc::clone(self.inner),
-            ask,
+            ask: ask.clone(),
             options: self.options.clone(),
             found: self.found.clone(),
-            written: if go.store.is_some() {
-                Arc::from(self.params)
-            } else {
-                Arc::from("")
+            // Only a transaction's own hash is compared with what is written.
+            written: match go.class {
+                Class::Transaction => Arc::from(self.params),
+                Class::Never(_)
+                | Class::Fixed
+                | Class::Moving
+                | Class::Present
+                | Class::Number(_)
+                | Class::Hash(_) => Arc::clone(&self.inner.reads.nothing),
             },
             class: go.class,
             pin: go.pin,
             need: go.need,
             least_head: go.least_head,
             avoid: self.avoid.clone(),
-            store: go.store,
+            store,
             sent: go.sent,
         };
         let key = go.flight.filter(|_| self.avoid.is_none());
         let Some(key) = key else {
-            return Box::pin(job.run(self.left(), None)).await;
+            return Box::pin(job(store).run(self.left(), None)).await;
         };
         let times = Times {
             deadline: self.deadline,
@@ -387,7 +412,7 @@ impl Call<'_> {
                 } else {
                     self.left()
                 };
-                Box::pin(job.clone().run(time, Some(news)))
+                Box::pin(job(store.take()).run(time, Some(news)))
             })
             .await;
         let Some(landed) = landed else {

@@ -27,7 +27,10 @@ const HEADER_PATIENCE: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(crate) struct Sight {
     pub(super) recent: Recent,
-    /// The highest block that was answered for the tag `finalized` by an endpoint that is believed.
+    /// What each voice answered last for the tag `finalized`, where it is believed.
+    said_final: SmallVec<[(u16, u64); 4]>,
+    /// The highest block that two of them say is final; that one says, where there is only one: what
+    /// is kept for good must not hang on one endpoint's word.
     finalized: Option<u64>,
     /// The chain, once known, and what follows from it.
     chain: Option<(ChainId, Policy, PresentState)>,
@@ -48,6 +51,7 @@ impl Sight {
     pub(crate) fn new(stale: Duration) -> Self {
         Self {
             recent: Recent::new(stale),
+            said_final: SmallVec::new(),
             finalized: None,
             chain: None,
             reference: None,
@@ -126,6 +130,7 @@ impl Sight {
         };
         if policy.is_reset(before, reference) {
             self.recent.restart();
+            self.said_final.clear();
             self.finalized = None;
             falls.fall(reference);
             router.events().push(|| Event::Reorg {
@@ -153,7 +158,7 @@ impl Sight {
             return;
         };
         if is_tag(found, Tag::Finalized) {
-            self.finalized = self.finalized.max(named.number);
+            self.on_final(router, voice, header.number);
         }
         if is_tag(found, Tag::Pending) {
             return;
@@ -171,6 +176,23 @@ impl Sight {
             return;
         };
         self.on_link(&link, router, falls, now);
+    }
+
+    fn on_final(&mut self, router: &Router, voice: u16, height: u64) {
+        match self
+            .said_final
+            .iter_mut()
+            .find(|(known, _)| *known == voice)
+        {
+            Some((_, known)) => *known = height,
+            None => self.said_final.push((voice, height)),
+        }
+        let mut heights: SmallVec<[u64; 4]> =
+            self.said_final.iter().map(|(_, height)| *height).collect();
+        heights.sort_unstable_by(|a, b| b.cmp(a));
+        let needed = router.voices().min(2);
+        let agreed = needed.checked_sub(1).and_then(|last| heights.get(last));
+        self.finalized = self.finalized.max(agreed.copied());
     }
 
     pub(super) fn on_link(&mut self, link: &Link, router: &mut Router, falls: &Falls, now: Now) {
