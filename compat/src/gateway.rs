@@ -53,7 +53,16 @@ impl Gateway {
     /// When it does not say that it serves.
     #[must_use]
     pub fn configured(urls: &[String], server: &str, chain: &str) -> Self {
-        let text = format!("id = {}\n{chain}\n", crate::CHAIN_ID);
+        Self::of_chain(crate::CHAIN_ID, urls, server, chain)
+    }
+
+    /// The same for a chain of another id.
+    ///
+    /// # Panics
+    /// When it does not say that it serves.
+    #[must_use]
+    pub fn of_chain(id: u64, urls: &[String], server: &str, chain: &str) -> Self {
+        let text = format!("id = {id}\n{chain}\n");
         Self::from_text(&(settings(server) + &section("dev", &text, urls, |_| String::new())))
     }
 

@@ -25,6 +25,9 @@ const UNBELIEVED: [(&str, &str, &str); 1] = [("trace_block", "[\"0x63\"]", "\"re
 /// What is said in place of it.
 const NOT_THERE: &str = "\"error\":{\"code\":-32000,\"message\":\"header not found\"}";
 
+/// A chain whose blocks are final at once.
+const INSTANT: u64 = 43_114;
+
 /// Turns on the namespaces that are off until somebody does.
 const ON: &str = r#"methods = { allow = ["debug_*", "trace_*", "txpool_*"] }"#;
 
@@ -172,6 +175,51 @@ fn every_read_answers_the_same_bytes_as_the_node() {
         cases.len(),
         covered.len()
     );
+}
+
+// P-16, P-12, P-13: what is served from memory is what the node says, byte for byte.
+#[test]
+fn an_answer_from_memory_is_the_same_bytes_as_the_nodes() {
+    // On a development chain only reads at the newest block are kept; on one whose blocks are final at
+    // once nearly all are.
+    let mut hits = Vec::new();
+    for id in [CHAIN_ID, INSTANT] {
+        let fixture = Fixture::of_chain(id);
+        let cases = cases(&fixture);
+        let expected = expected(&fixture, &cases);
+        let server = format!("response_headers = true\n{ON}");
+        let chain = "cache = { max_age = \"1h\" }\npin = { fresh = \"1h\" }";
+        let gateway = Gateway::of_chain(id, &fixture.chain.urls(), &server, chain);
+        let mut client = gateway.client();
+        let mut differences = Vec::new();
+        let mut served = BTreeMap::<&str, usize>::new();
+        for (index, (case, expected)) in cases.iter().zip(&expected).enumerate() {
+            for time in 0..3 {
+                let id = IDS[(index + time) % IDS.len()];
+                let answer = client.post(&request(id, case)).unwrap();
+                if answer.cache.as_deref() == Some("hit") {
+                    *served.entry(case.method).or_default() += 1;
+                }
+                let answer = answer.text();
+                if behind_id(&answer, id) != expected {
+                    differences.push(format!(
+                        "{} {} time {time}\n node {expected}\n ours {answer}",
+                        case.method, case.params
+                    ));
+                }
+            }
+        }
+        assert!(differences.is_empty(), "{}", differences.join("\n"));
+        let total: usize = served.values().sum();
+        println!(
+            "chain {id}: {total} of {} calls from memory, of {} methods",
+            cases.len() * 3,
+            served.len()
+        );
+        hits.push((total, served.len()));
+    }
+    assert!(hits[0].0 >= 20 && hits[0].1 >= 5, "{hits:?}");
+    assert!(hits[1].0 >= 100 && hits[1].1 >= 20, "{hits:?}");
 }
 
 // G-1
