@@ -72,9 +72,21 @@ fn expected(fixture: &Fixture, cases: &[Case]) -> Vec<String> {
         let answer = fixture.chain.node(node).post(&request("1", case));
         behind_id(&answer, "1").to_owned()
     };
+    // This node wants a block where others take the newest; pinned, the request names one (scenario P22).
+    let fills = |case: &Case| {
+        let refused = ask(0, case).contains("invalid length 1, expected tuple variant");
+        let named = case.params.strip_suffix(']');
+        let named = named.map(|params| format!("{params},\"latest\"]"));
+        named.filter(|_| refused).map(|params| Case {
+            params,
+            method: case.method,
+        })
+    };
     let expected = cases
         .iter()
         .map(|case| {
+            let filled = fills(case);
+            let case = filled.as_ref().unwrap_or(case);
             let answer = ask(0, case);
             for node in [0, 1] {
                 assert_eq!(

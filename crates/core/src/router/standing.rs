@@ -46,6 +46,9 @@ pub(super) struct Eligible {
     pub(super) wait: Duration,
     /// Whether its head has reached the block that the call is about.
     pub(super) reached: Holds,
+    /// It may not serve the call: it is not at the block that the call is pinned to, or below what its
+    /// caller has seen.
+    pub(super) below: bool,
     /// Whether it keeps that block and takes a request of that size.
     pub(super) keeps: Holds,
     /// It said lately that it cannot serve this method just now.
@@ -171,10 +174,10 @@ impl Router {
             | Stand::MethodOff { .. }
             | Stand::Excluded { .. } => state,
         };
-        let (head, reached) = match &self.heads {
-            None => (None, Holds::Unknown),
+        let (head, reached, below) = match &self.heads {
+            None => (None, Holds::Unknown, plan.pinned),
             Some(heads) => {
-                let reached = match plan.need.height.max(plan.least_head) {
+                let reached = match plan.need.height {
                     Some(height) => match heads.holds(endpoint, height, at) {
                         // What is not known to be there is not there (P-3).
                         Holds::Unknown if plan.pinned => Holds::No,
@@ -190,7 +193,11 @@ impl Router {
                     }
                     None => Holds::Unknown,
                 };
-                (heads.head(endpoint, at), reached)
+                // What the caller has seen binds whoever answers, at whatever block (P-8).
+                let least = plan.least_head;
+                let lower = least.is_some_and(|head| heads.holds(endpoint, head, at) == Holds::No);
+                let below = lower || (plan.pinned && reached != Holds::Yes);
+                (heads.head(endpoint, at), reached, below)
             }
         };
         Ok(Eligible {
@@ -199,6 +206,7 @@ impl Router {
             state,
             wait: known.profile.account.wait(now),
             reached,
+            below,
             keeps: known.learned.serves(&plan.need, reference, at),
             shy: known.is_shy(plan.key, at),
             head,
@@ -216,10 +224,16 @@ impl Router {
         if query.plan.privacy == Privacy::Public {
             prefer(standing, |e| !e.private);
         }
+        let open = |e: &Eligible| !e.asked && !e.is_ejected() && e.has_token();
+        if query.plan.is_strict() {
+            let served = standing.iter().any(|e| !e.below && open(e));
+            let again =
+                |e: &Eligible| !served && open(e) && self.looks_again(e.endpoint, query, now);
+            standing.retain(|e| !e.below || again(e));
+        }
         let holder = |e: &Eligible| e.reached == Holds::Yes && e.keeps != Holds::No;
-        if query.plan.is_strict() || standing.iter().any(holder) {
+        if standing.iter().any(holder) {
             // None of them can be asked now: whoever was below may have got there since.
-            let open = |e: &Eligible| !e.asked && !e.is_ejected() && e.has_token();
             let served = standing.iter().any(|e| holder(e) && open(e));
             let again =
                 |e: &Eligible| !served && open(e) && self.looks_again(e.endpoint, query, now);
@@ -250,7 +264,7 @@ impl Router {
     /// Whether the head of an endpoint is to be read before the call goes there.
     pub(super) fn looks_first(&self, e: &Eligible, plan: &Plan, now: Now) -> bool {
         self.wants_head(e.endpoint, now)
-            || (e.reached == Holds::No && self.rereads_head(e.endpoint, plan, now))
+            || ((e.reached == Holds::No || e.below) && self.rereads_head(e.endpoint, plan, now))
     }
 
     /// Of those able, the ones to choose from now, put where nobody is yet: a list of this size costs
@@ -276,9 +290,11 @@ impl Router {
             }
         }
         prefer(ready, Eligible::fits);
+        // Who is below is there only to have its head read again.
+        prefer(ready, |e| !e.below);
         if ready.iter().any(|e| e.reached != Holds::No) {
             ready.retain(|e| e.reached != Holds::No);
-        } else if !query.plan.is_strict() {
+        } else {
             // Nobody is known to be there yet: the freshest is asked.
             let highest = ready.iter().map(|e| e.head).max();
             ready.retain(|e| Some(e.head) == highest);

@@ -14,7 +14,7 @@ use highwater_core::{
     floor::{self, Reference},
     learn::Need,
     method::{Body, EmptyIs, Found, Lane, Resolve},
-    pin::Pin,
+    pin::{Pin, PinSettings},
     recent,
     router::Reader,
     settings::ReadSettings,
@@ -119,6 +119,15 @@ impl Read<'_> {
         if first {
             state.sight.on_read(class, now);
         }
+        let pinning = state.sight.pinning(&state.router);
+        let asks_first = pinning.is_some_and(|pinning| pinning.fresh.is_zero());
+        if asks_first && !fetched && self.found.wants_pin() && !present {
+            inner.tell(guard);
+            if wake {
+                inner.wake_probes();
+            }
+            return Looked::FetchHead;
+        }
         if let (Some(body), true) = (key, inner.reads.store.is_on() && !self.options.bypass_cache) {
             let found = self.remembered(
                 inner, state, &reader, class, floor, body, buffer, now, first,
@@ -132,7 +141,8 @@ impl Read<'_> {
             }
         }
         let looked = self.place(
-            inner, state, &reader, class, present, floor, settings, key, buffer, fetched, now,
+            inner, state, &reader, class, present, floor, settings, pinning, key, buffer, fetched,
+            now,
         );
         inner.tell(guard);
         if wake {
@@ -214,6 +224,7 @@ impl Read<'_> {
         present: bool,
         floor: Option<u64>,
         settings: &ReadSettings,
+        pinning: Option<PinSettings>,
         key: Option<Body>,
         buffer: &mut Vec<u8>,
         fetched: bool,
@@ -221,7 +232,6 @@ impl Read<'_> {
     ) -> Looked {
         let router = &state.router;
         let row = self.found.row();
-        let pinning = settings.pin.filter(|_| router.settings().heads.is_some());
         let wants = self.found.wants_pin() && !present;
         let mut pin = None;
         if let (true, Some(pinning)) = (wants, pinning) {

@@ -83,13 +83,15 @@ impl Call<'_> {
                 let believed = state.router.highest_believed(now);
                 let floor = self.viewers.floor(believed, falls, now.mono);
                 let cache = self.inner.cache_settings(&state.router);
+                let state = &mut *state;
+                let pinning = state.sight.pinning(&state.router);
+                let local = state.sight.policy().is_some_and(|policy| policy.is_local());
                 let router = &state.router;
                 let settings = router.settings();
-                let pinning = settings.reads.pin.filter(|_| settings.heads.is_some());
                 let allowed = router.allowed(self.request.method);
                 let reader = Reader::new(row, self.request.method, allowed.as_ref());
                 let numbers = pinning.unwrap_or_default();
-                let max_age = cache.map(|cache| cache.max_age);
+                let max_age = cache.map(|cache| cache.max_age).filter(|_| !local);
                 let decided = if settings.heads.is_none() {
                     BlockNumber::Upstream
                 } else {
@@ -132,14 +134,15 @@ impl Call<'_> {
     fn lowered(&self, answer: &Answer) -> Option<Result<u64, u64>> {
         let said = highwater_core::judge::quantity(answer.result()?)?;
         let now = self.inner.now();
-        let state = self.inner.lock();
+        let mut guard = self.inner.lock();
+        let state = &mut *guard;
+        let pinning = state.sight.pinning(&state.router);
         let believed = state.router.highest_believed(now);
         let floor = self
             .viewers
             .floor(believed, &self.inner.reads.falls, now.mono);
         let router = &state.router;
-        let settings = router.settings();
-        let Some(pinning) = settings.reads.pin.filter(|_| settings.heads.is_some()) else {
+        let Some(pinning) = pinning else {
             return Some(match floor {
                 Some(floor) if said < floor => Err(floor),
                 Some(_) | None => Ok(said),

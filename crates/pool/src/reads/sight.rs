@@ -9,7 +9,7 @@ use highwater_core::{
     event::Event,
     floor::Falls,
     method::{Block, Found, Tag},
-    pin::PresentState,
+    pin::{PinSettings, PresentState},
     recent::{self, Header, Link, Recent},
     router::{Reader, Router},
     settings::ReadSettings,
@@ -75,6 +75,20 @@ impl Sight {
         }
         let (_, policy, present) = self.chain.as_ref()?;
         Some((*policy, present))
+    }
+
+    /// How reads are pinned; `None`: they are not. A development chain makes a block when its owner says
+    /// so, who then looks at once: there no head is fresh, and each read asks for it first, unless
+    /// its owner has set another time.
+    pub(super) fn pinning(&mut self, router: &Router) -> Option<PinSettings> {
+        let settings = router.shared_settings();
+        let mut pin = settings.reads.pin.filter(|_| settings.heads.is_some())?;
+        let known = self.of_chain(router.chain(), &settings.reads);
+        let local = known.is_some_and(|(policy, _)| policy.is_local());
+        if local && pin.fresh == PinSettings::default().fresh {
+            pin.fresh = Duration::ZERO;
+        }
+        Some(pin)
     }
 
     pub(super) fn policy(&self) -> Option<Policy> {
