@@ -20,6 +20,8 @@ struct ChainReads<'a> {
     entries: u64,
     bytes: u64,
     shared: u64,
+    /// Callers that wait for a shared request now.
+    waiting: u64,
     /// `eth_blockNumber` answered without a request.
     from_heads: u64,
     /// Reads at `latest` that went out unpinned.
@@ -40,6 +42,7 @@ impl Admin {
                 entries: stats.entries,
                 bytes: stats.bytes,
                 shared: stats.shared,
+                waiting: stats.waiting,
                 from_heads: stats.local,
                 unpinned: stats.unpinned,
             }
