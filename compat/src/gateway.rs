@@ -81,6 +81,27 @@ impl Gateway {
         Self::from_text(&(settings(server) + &sections.collect::<String>()))
     }
 
+    /// Waits until it says that this is the newest block. What is mined behind its back it learns of by
+    /// reading heads, of each node by itself.
+    ///
+    /// # Panics
+    /// When it gives no number.
+    pub fn sees(&self, block: u64) {
+        const ASK: &str = r#"{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}"#;
+        let mut client = self.client();
+        loop {
+            let answer = client.post(ASK).expect("an answer").text();
+            let hex = answer
+                .split("0x")
+                .nth(1)
+                .and_then(|rest| rest.split('"').next());
+            let number = hex.and_then(|hex| u64::from_str_radix(hex, 16).ok());
+            if number.expect("a block number") >= block {
+                return;
+            }
+        }
+    }
+
     fn from_text(text: &str) -> Self {
         let file = config_file();
         fs::write(&file, text).expect("the folder for temporary files can be written to");

@@ -28,6 +28,14 @@ const NOT_THERE: &str = "\"error\":{\"code\":-32000,\"message\":\"header not fou
 /// A chain whose blocks are final at once.
 const INSTANT: u64 = 43_114;
 
+/// Reads whose block may be left out: pinned, they name one, and this node refuses those without.
+const FILLED: [&str; 4] = [
+    "eth_getBalance",
+    "eth_getCode",
+    "eth_getTransactionCount",
+    "eth_getStorageAt",
+];
+
 /// Turns on the namespaces that are off until somebody does.
 const ON: &str = r#"methods = { allow = ["debug_*", "trace_*", "txpool_*"] }"#;
 
@@ -74,7 +82,7 @@ fn expected(fixture: &Fixture, cases: &[Case]) -> Vec<String> {
     };
     // This node wants a block where others take the newest; pinned, the request names one (scenario P22).
     let fills = |case: &Case| {
-        let refused = ask(0, case).contains("invalid length 1, expected tuple variant");
+        let refused = FILLED.contains(&case.method) && ask(0, case).contains("invalid length");
         let named = case.params.strip_suffix(']');
         let named = named.map(|params| format!("{params},\"latest\"]"));
         named.filter(|_| refused).map(|params| Case {
@@ -207,6 +215,10 @@ fn an_answer_from_memory_is_the_same_bytes_as_the_nodes() {
         let mut served = BTreeMap::<&str, usize>::new();
         for (index, (case, expected)) in cases.iter().zip(&expected).enumerate() {
             for time in 0..3 {
+                if time > 0 && expected.contains("Not implemented") {
+                    // A node that has not got a method is not asked for it again.
+                    continue;
+                }
                 let id = IDS[(index + time) % IDS.len()];
                 let answer = client.post(&request(id, case)).unwrap();
                 if answer.cache.as_deref() == Some("hit") {
