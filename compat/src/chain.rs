@@ -7,7 +7,7 @@
 
 use crate::{
     address::fresh_address,
-    anvil::{Anvil, CHAIN_ID, GENESIS_TIME},
+    anvil::{Anvil, GENESIS_TIME},
 };
 use serde_json::{Value, json};
 use std::{fs, net::SocketAddr, path::PathBuf};
@@ -55,18 +55,8 @@ impl Chain {
     /// When a node does not start, or their genesis blocks differ.
     #[must_use]
     pub fn start(count: usize) -> Self {
-        Self::start_as(count, CHAIN_ID)
-    }
-
-    /// The same under another chain id. Such nodes cannot be started again.
-    ///
-    /// # Panics
-    /// When a node does not start, or their genesis blocks differ.
-    #[must_use]
-    pub fn start_as(count: usize, id: u64) -> Self {
-        let id = id.to_string();
         let nodes = (0..count)
-            .map(|_| Anvil::start_with(fresh_address(), &["--chain-id", &id]))
+            .map(|_| Anvil::start())
             .map(|anvil| Node {
                 address: anvil.address(),
                 running: Some(anvil),

@@ -26,8 +26,6 @@ pub struct Answer {
     pub status: u16,
     /// The body, as it came.
     pub body: Vec<u8>,
-    /// What the header `X-Highwater-Cache` says, where there is one.
-    pub cache: Option<String>,
 }
 
 impl Answer {
@@ -175,7 +173,6 @@ struct Head {
     length: Option<usize>,
     chunked: bool,
     keep: bool,
-    cache: Option<String>,
 }
 
 fn read_answer(stream: &mut impl BufRead) -> io::Result<(Answer, bool)> {
@@ -189,7 +186,6 @@ fn read_answer(stream: &mut impl BufRead) -> io::Result<(Answer, bool)> {
         length,
         chunked,
         keep,
-        cache,
     } = read_head(stream)?;
     let body = match (chunked, length) {
         (true, None) => read_chunks(stream)?,
@@ -197,12 +193,7 @@ fn read_answer(stream: &mut impl BufRead) -> io::Result<(Answer, bool)> {
         (false, None) if status == 204 => Vec::new(),
         (true, Some(_)) | (false, None) => return Err(bad("framing of the body")),
     };
-    let answer = Answer {
-        status,
-        body,
-        cache,
-    };
-    Ok((answer, keep))
+    Ok((Answer { status, body }, keep))
 }
 
 fn read_head(stream: &mut impl BufRead) -> io::Result<Head> {
@@ -210,7 +201,6 @@ fn read_head(stream: &mut impl BufRead) -> io::Result<Head> {
         length: None,
         chunked: false,
         keep: true,
-        cache: None,
     };
     loop {
         let line = read_line(stream)?;
@@ -226,7 +216,6 @@ fn read_head(stream: &mut impl BufRead) -> io::Result<Head> {
                 head.length = Some(value.parse::<usize>().map_err(|_| bad("content-length"))?);
             }
             "transfer-encoding" => head.chunked = value.eq_ignore_ascii_case("chunked"),
-            "x-highwater-cache" => head.cache = Some(value.to_owned()),
             "connection" => head.keep = !value.eq_ignore_ascii_case("close"),
             _ => {}
         }
@@ -287,8 +276,7 @@ mod tests {
             (
                 Answer {
                     status: 200,
-                    body: b"ok".to_vec(),
-                    cache: None,
+                    body: b"ok".to_vec()
                 },
                 true
             )
@@ -303,8 +291,7 @@ mod tests {
             (
                 Answer {
                     status: 503,
-                    body: b"ok!".to_vec(),
-                    cache: None,
+                    body: b"ok!".to_vec()
                 },
                 false
             )

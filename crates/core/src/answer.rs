@@ -12,7 +12,7 @@
 use crate::{
     judge::quantity,
     method::{
-        Descriptor, Found, array_text, find,
+        Descriptor, Found, array_text,
         scan::{self, Elements, Members, Span},
     },
 };
@@ -225,20 +225,6 @@ impl Named {
             return Err(Mismatch::Transaction);
         }
         Ok(())
-    }
-}
-
-/// What an answer to a request, as it was sent, says that was not asked for; `None` where it is as
-/// asked, and where nothing can be compared.
-#[must_use]
-pub fn mismatch(row: &'static Descriptor, params: &str, result: &str) -> Option<Mismatch> {
-    match form(row)? {
-        Form::Height => None,
-        Form::Block | Form::Transaction | Form::Receipt | Form::List => {
-            let found = find(row, params);
-            let named = Named::read(row, result);
-            named.check(row, &found, params, None).err()
-        }
     }
 }
 

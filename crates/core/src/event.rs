@@ -27,17 +27,6 @@ pub enum RequestEnd {
     Cancelled,
 }
 
-/// What came of a look into the cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CacheEnd {
-    /// It was served from memory.
-    Hit,
-    /// It goes to an endpoint.
-    Miss,
-    /// An answer was kept in place of an older one or of none.
-    Refresh,
-}
-
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
@@ -127,29 +116,6 @@ pub enum Event {
         /// Whether it may count.
         trusted: bool,
     },
-    /// Blocks left the chain (P-14), or what callers had seen fell (P-8).
-    Reorg {
-        /// The highest block that stayed.
-        fork: u64,
-        /// How many blocks above it left, as far as is known.
-        dropped: u64,
-        /// Whether what callers have seen was lowered.
-        floor: bool,
-    },
-    /// A read was looked for in memory (P-28).
-    Cache {
-        /// The row of the method.
-        method: MethodId,
-        /// What came of it.
-        end: CacheEnd,
-        /// Blocks that a served answer is behind the newest head; `None`: no block says.
-        stale_blocks: Option<u64>,
-    },
-    /// A read joined the request of another caller (P-10).
-    Coalesce {
-        /// The row of the method.
-        method: MethodId,
-    },
     /// A call was refused or cut short because nothing may be sent within the limits.
     Budget {
         /// How long until something could have been sent; `None`: the retry budget was empty.
@@ -183,8 +149,7 @@ impl EventQueue {
         self.listening
     }
 
-    /// Collects an event, if somebody listens.
-    pub fn push(&mut self, event: impl FnOnce() -> Event) {
+    pub(crate) fn push(&mut self, event: impl FnOnce() -> Event) {
         if !self.listening {
             return;
         }

@@ -40,20 +40,19 @@ pub enum Left {
     Settled,
 }
 
-/// The flights of one pool. `T` is what its owner keeps with each.
+/// The flights of one pool.
 #[derive(Clone, Debug)]
-pub struct Flights<K, S, T = ()> {
+pub struct Flights<K, S> {
     /// The flight of each key that may be joined, and all that still have waiters.
-    joinable: HashMap<K, Flight<T>, S>,
+    joinable: HashMap<K, Flight, S>,
     /// Flights that somebody gave up on: they run on for those who still wait.
-    detached: Vec<Flight<T>>,
+    detached: Vec<Flight>,
     next: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Flight<T> {
+struct Flight {
     id: FlightId,
-    what: T,
     waiters: u32,
     /// When its request last gave a sign of life.
     news: Instant,
@@ -76,7 +75,7 @@ impl Joined {
     }
 }
 
-impl<K: Eq + Hash, S: BuildHasher, T> Flights<K, S, T> {
+impl<K: Eq + Hash, S: BuildHasher> Flights<K, S> {
     /// No flights. Keys come from callers, so the hasher must be one that they cannot predict.
     #[must_use]
     pub fn new(hasher: S) -> Self {
@@ -87,8 +86,8 @@ impl<K: Eq + Hash, S: BuildHasher, T> Flights<K, S, T> {
         }
     }
 
-    /// Joins the flight of a key, or starts one. `begin` is called only for a new flight.
-    pub fn join<Q>(&mut self, key: &Q, begin: impl FnOnce() -> (K, T), now: Instant) -> Joined
+    /// Joins the flight of a key, or starts one. `owned` is called only for a new flight.
+    pub fn join<Q>(&mut self, key: &Q, owned: impl FnOnce() -> K, now: Instant) -> Joined
     where
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
@@ -99,27 +98,13 @@ impl<K: Eq + Hash, S: BuildHasher, T> Flights<K, S, T> {
         }
         let id = FlightId(self.next);
         self.next += 1;
-        let (key, what) = begin();
         let flight = Flight {
             id,
-            what,
             waiters: 1,
             news: now,
         };
-        self.joinable.insert(key, flight);
+        self.joinable.insert(owned(), flight);
         Joined::Lead(id)
-    }
-
-    /// What is kept with a flight; `None`: it settled.
-    #[must_use]
-    pub fn get<Q>(&self, key: &Q, id: FlightId) -> Option<&T>
-    where
-        K: Borrow<Q>,
-        Q: Eq + Hash + ?Sized,
-    {
-        let current = self.joinable.get(key).filter(|flight| flight.id == id);
-        let detached = || self.detached.iter().find(|flight| flight.id == id);
-        Some(&current.or_else(detached)?.what)
     }
 
     /// The request began an attempt, moved on or began to wait: its callers' patience begins anew.
@@ -168,7 +153,7 @@ impl<K: Eq + Hash, S: BuildHasher, T> Flights<K, S, T> {
         &mut self,
         key: &Q,
         id: FlightId,
-        begin: impl FnOnce() -> (K, T),
+        owned: impl FnOnce() -> K,
         now: Instant,
     ) -> (Left, Joined)
     where
@@ -180,7 +165,7 @@ impl<K: Eq + Hash, S: BuildHasher, T> Flights<K, S, T> {
         {
             self.detached.push(flight);
         }
-        (self.leave(key, id), self.join(key, begin, now))
+        (self.leave(key, id), self.join(key, owned, now))
     }
 
     /// The request ended, in whatever way. Says how many waited for it.
@@ -204,14 +189,7 @@ impl<K: Eq + Hash, S: BuildHasher, T> Flights<K, S, T> {
         self.len() == 0
     }
 
-    /// How many callers wait now, for all requests together.
-    #[must_use]
-    pub fn waiters(&self) -> u64 {
-        let flights = self.joinable.values().chain(&self.detached);
-        flights.map(|flight| u64::from(flight.waiters)).sum()
-    }
-
-    fn flight<Q>(&mut self, key: &Q, id: FlightId) -> Option<&mut Flight<T>>
+    fn flight<Q>(&mut self, key: &Q, id: FlightId) -> Option<&mut Flight>
     where
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
@@ -220,17 +198,13 @@ impl<K: Eq + Hash, S: BuildHasher, T> Flights<K, S, T> {
         current.or_else(|| self.detached.iter_mut().find(|flight| flight.id == id))
     }
 
-    fn remove<Q>(&mut self, key: &Q, id: FlightId) -> Option<Flight<T>>
+    fn remove<Q>(&mut self, key: &Q, id: FlightId) -> Option<Flight>
     where
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
-        // Nearly always the one that is looked for, so it is looked up once.
-        if let Some((key, flight)) = self.joinable.remove_entry(key) {
-            if flight.id == id {
-                return Some(flight);
-            }
-            self.joinable.insert(key, flight);
+        if self.joinable.get(key).is_some_and(|flight| flight.id == id) {
+            return self.joinable.remove(key);
         }
         let at = self.detached.iter().position(|flight| flight.id == id)?;
         Some(self.detached.swap_remove(at))

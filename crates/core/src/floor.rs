@@ -196,11 +196,6 @@ impl Mark {
         }
         let reference = reference?;
         let to = reference.height.min(MAX_HEIGHT);
-        if own.max(restored) <= to {
-            // The endpoints are there: what was not served was another's block, or another fault.
-            self.served();
-            return None;
-        }
         let yields = reference.majority && restored > to.saturating_add(reference.max_lag);
         let waited = Duration::from_millis(millis.saturating_sub(since));
         if since != 0 && waited >= stale {
@@ -303,20 +298,15 @@ impl Marks {
 }
 
 /// The floor of a call: the highest of the marks that it falls under.
-///
-/// `believed` is the highest block that anybody can have reached, where the heads say one: a mark
-/// above it was raised when no head was known (P-2), and binds nothing while it is above.
 #[must_use]
 pub fn floor<'a>(
     marks: impl IntoIterator<Item = &'a Mark>,
-    believed: Option<u64>,
     falls: &Falls,
     now: Instant,
 ) -> Option<u64> {
     marks
         .into_iter()
         .filter_map(|mark| mark.get(falls, now))
-        .filter(|height| believed.is_none_or(|most| *height <= most))
         .max()
 }
 

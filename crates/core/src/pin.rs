@@ -230,13 +230,6 @@ impl PresentState {
         table
     }
 
-    /// These addresses and those.
-    #[must_use]
-    pub fn and(mut self, others: &Self) -> Self {
-        self.ranges.extend_from_slice(&others.ranges);
-        self
-    }
-
     /// Adds addresses that an operator knows of.
     pub fn add(&mut self, addresses: RangeInclusive<[u8; 20]>) {
         self.ranges.push(addresses);

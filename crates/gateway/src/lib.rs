@@ -29,7 +29,6 @@ mod policy;
 mod respond;
 mod runtime;
 mod server;
-mod sessions;
 mod shutdown;
 mod startup;
 mod state;

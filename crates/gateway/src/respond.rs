@@ -32,8 +32,6 @@ pub(crate) enum Refusal<'a> {
     Notifications,
     /// The parameters have an impossible shape.
     Params,
-    /// A header of ours that says nothing we understand.
-    Header(&'static str),
     /// No key, a bad one, or one that does not reach this far.
     Key(KeyFault),
     /// A `Host` that is not ours.
@@ -112,7 +110,6 @@ impl Refusal<'_> {
             }
             Self::Notifications => (S::OK, -32601, "notifications not supported".into(), None),
             Self::Params => (S::OK, -32602, "non-array args".into(), None),
-            Self::Header(problem) => (S::OK, -32602, (*problem).into(), Some("header")),
             Self::Key(fault) => {
                 let (text, reason) = match fault {
                     KeyFault::Missing => ("an API key is required", "key_missing"),
@@ -251,7 +248,6 @@ fn upstream(error: &Error) -> Wire<'_> {
     let mut ambiguous = None;
     let (code, message, reason): (_, Cow<'_, str>, _) = match error {
         // As a node says it that does not have the block.
-        Error::Behind { .. } => (-32000, "header not found".into(), None),
         Error::AllEndpointsFailed { attempts } | Error::DeadlineExceeded { attempts }
             if is_above_every_head(attempts) =>
         {

@@ -28,12 +28,7 @@ pub(crate) fn chains(settings: &Settings) -> Result<Vec<Chain>, ServeError> {
         .map(|chain| {
             let pool = pool(chain, settings, &accounts.of(chain))
                 .map_err(|e| ServeError::Configuration(format!("chain {}: {e}", chain.name)))?;
-            Ok(Chain::new(
-                chain,
-                &settings.server,
-                settings.keys.len(),
-                pool,
-            ))
+            Ok(Chain::new(chain, &settings.server, pool))
         })
         .collect()
 }

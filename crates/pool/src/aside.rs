@@ -33,17 +33,6 @@ pub(crate) async fn ask(
     method: &'static str,
     timeout: Duration,
 ) -> Option<Judged> {
-    ask_with(pool, node, method, "[]", timeout).await
-}
-
-/// The same with parameters, an array as JSON text.
-pub(crate) async fn ask_with(
-    pool: &Weak<Inner>,
-    node: &Arc<Node>,
-    method: &'static str,
-    params: &str,
-    timeout: Duration,
-) -> Option<Judged> {
     {
         let inner = pool.upgrade()?;
         let mut state = inner.lock();
@@ -55,7 +44,7 @@ pub(crate) async fn ask_with(
             return None;
         }
     }
-    send_with(pool, node, method, params, timeout).await
+    send(pool, node, method, timeout).await
 }
 
 /// The same for a request whose token was spent already.
@@ -65,24 +54,9 @@ pub(crate) async fn send(
     method: &'static str,
     timeout: Duration,
 ) -> Option<Judged> {
-    send_with(pool, node, method, "[]", timeout).await
-}
-
-async fn send_with(
-    pool: &Weak<Inner>,
-    node: &Arc<Node>,
-    method: &'static str,
-    params: &str,
-    timeout: Duration,
-) -> Option<Judged> {
     let (question, meanings) = {
         let inner = pool.upgrade()?;
-        let ask = Ask::new(
-            inner.next_id(),
-            lookup(method),
-            method,
-            Params::Array(params),
-        );
+        let ask = Ask::new(inner.next_id(), lookup(method), method, Params::Array("[]"));
         (ask, Arc::clone(&inner.meanings))
     };
     let sent = node

@@ -8,7 +8,6 @@ use crate::{
     listen::{Listener, Listeners},
     node::Node,
     probe::{IsActive, Probing},
-    reads::Sight,
     sends::{Memory, Sends},
     upstream::{ExtraRoots, HttpOptions},
 };
@@ -233,13 +232,10 @@ impl Builder {
             nodes.push(Arc::new(Node::new(label, endpoint.transport, &self.http)?));
         }
         let seed = self.seed.unwrap_or_else(random);
-        let router = Router::new(Arc::new(self.settings), self.chain, profiles, seed);
-        let sight = Sight::new(router.stale());
         let state = State {
-            router,
+            router: Router::new(Arc::new(self.settings), self.chain, profiles, seed),
             nodes: nodes.into(),
             sent: Memory::default(),
-            sight,
         };
         if let Some(totals) = &self.totals {
             state.restore_totals(totals, SystemTime::now());

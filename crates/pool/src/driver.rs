@@ -11,7 +11,6 @@
 
 use crate::{
     Answer, Attempt, CallOptions, Error, Request,
-    answer::Origin,
     ask::{Ask, Known},
     attempt::{Attempts, Boxed, First, exchange, fold, send},
     check::{check, look, warm},
@@ -19,7 +18,6 @@ use crate::{
     inner::{Inner, State, place},
     judge::{Judged, Shown, judge_failure},
     node::Node,
-    reads::News,
     sends::Submission,
     upstream::{Repeat, SendError, SendErrorKind},
 };
@@ -45,47 +43,22 @@ mod submitting;
 /// Deadlines are cut here, a year, so that adding one to an instant cannot overflow.
 pub(crate) const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// What binds a call beside its options.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Terms {
-    /// The blocks that it is about.
-    pub(crate) need: Need,
-    /// Its latest block was made a number (P-3).
-    pub(crate) pinned: bool,
-    /// The head that an endpoint must have (P-8).
-    pub(crate) least_head: Option<u64>,
-    /// The label of an endpoint that others are asked before.
-    pub(crate) avoid: Option<Arc<str>>,
-    /// Who is told of its progress (P-10).
-    pub(crate) news: Option<Arc<News>>,
-}
-
 /// Makes one call.
+///
+/// `avoid` is the label of an endpoint that others are asked before.
 pub(crate) async fn drive(
     inner: &Arc<Inner>,
     request: Request<'_>,
     options: CallOptions,
-    terms: Terms,
-) -> Result<Answer, Error> {
-    let row = request.descriptor;
-    let ask = Ask::new(inner.next_id(), row, request.method, request.params);
-    carry(inner, request, ask, options, terms).await
-}
-
-/// Makes a call whose request is written already.
-pub(crate) async fn carry(
-    inner: &Arc<Inner>,
-    request: Request<'_>,
-    mut ask: Ask,
-    options: CallOptions,
-    terms: Terms,
+    avoid: Option<&str>,
 ) -> Result<Answer, Error> {
     if inner.is_closed() {
         return Err(Error::Closed);
     }
     let row = request.descriptor;
     let may_repeat = row.is_read() && !options.solitary;
-    let (mut call, mut next) = Call::begin(inner, request, options, terms);
+    let (mut call, mut next) = Call::begin(inner, request, options, avoid);
+    let mut ask = Ask::new(inner.next_id(), row, request.method, request.params);
     loop {
         next = match next {
             Next::Check(node, endpoint, timeout) => {
@@ -190,7 +163,6 @@ struct Call<'a> {
     /// What failed before the endpoints were replaced.
     earlier: Vec<Attempt>,
     over: bool,
-    news: Option<Arc<News>>,
 }
 
 impl<'a> Call<'a> {
@@ -199,9 +171,10 @@ impl<'a> Call<'a> {
         inner: &'a Arc<Inner>,
         request: Request<'a>,
         options: CallOptions,
-        terms: Terms,
+        avoid: Option<&str>,
     ) -> (Self, Next) {
         let row = request.descriptor;
+        let need = Need::of_call(row, text(request.params));
         let submission = Submission::of(row, request.params);
         let about = inner.about(row, request.params);
         let sends = options.sends.unwrap_or(inner.sends);
@@ -224,14 +197,12 @@ impl<'a> Call<'a> {
         };
         let deadline = now.mono + deadline.min(FAR);
         let mut plan = Plan::new(row, request.method, deadline, timeout);
-        plan.need = terms.need;
-        plan.pinned = terms.pinned;
-        plan.least_head = terms.least_head;
+        plan.need = need;
         plan.strategy = options.strategy;
         plan.solitary = options.solitary;
         plan.privacy = sends.privacy(row);
         plan.allowed = state.router.allowed(request.method);
-        plan.prefer = match (&terms.avoid, about) {
+        plan.prefer = match (avoid, about) {
             (Some(avoid), _) => Some(state.others(avoid)),
             (None, Some(about)) => state.seen_by(about.account, now),
             (None, None) => None,
@@ -265,7 +236,6 @@ impl<'a> Call<'a> {
             kept: SmallVec::new(),
             earlier: Vec::new(),
             over: false,
-            news: terms.news,
         };
         let next = call.poll(state, now);
         if wake {
@@ -283,9 +253,6 @@ impl<'a> Call<'a> {
             tracing::debug!(endpoint = %node.label, class = ?verdict.class, "attempt failed");
         }
         let now = self.inner.now();
-        if let Some(news) = &self.news {
-            news.tell(now.mono);
-        }
         let mut state = self.inner.lock();
         if !Arc::ptr_eq(&self.nodes, &state.nodes) {
             self.follow(&state);
@@ -430,8 +397,6 @@ impl<'a> Call<'a> {
                 endpoint,
                 attempts: self.machine.attempts(),
                 transaction: self.machine.transaction(),
-                origin: Origin::Endpoint,
-                block: None,
             });
         }
         Err(match outcome {
@@ -559,7 +524,7 @@ fn may_run_beside(router: &Router, plan: &Plan) -> bool {
 }
 
 /// The parameters as the method table reads them.
-pub(crate) fn text(params: Params<'_>) -> &str {
+fn text(params: Params<'_>) -> &str {
     match params {
         Params::Absent | Params::Null => "",
         Params::Array(raw) | Params::Object(raw) | Params::Scalar(raw) => raw,

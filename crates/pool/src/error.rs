@@ -62,13 +62,6 @@ pub enum Error {
         /// Who was asked, and what came of it.
         attempts: Vec<Attempt>,
     },
-    /// The caller has seen this block, or says so, and no endpoint that may serve the call got to it in
-    /// time (P-5, P-8).
-    #[error("no endpoint is at block {block} yet")]
-    Behind {
-        /// The block.
-        block: u64,
-    },
     /// The pool was closed.
     #[error("the pool is closed")]
     Closed,

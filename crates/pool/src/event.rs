@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-pub use highwater_core::event::{CacheEnd, RequestEnd};
+pub use highwater_core::event::RequestEnd;
 
 /// Names an endpoint. Never by its URL (R-2, L-7).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,29 +120,6 @@ pub enum Event {
         /// Whether it may count.
         trusted: bool,
     },
-    /// Blocks left the chain (P-14), or what callers had seen fell (P-8).
-    Reorg {
-        /// The highest block that stayed.
-        fork: u64,
-        /// How many blocks above it left, as far as is known.
-        dropped: u64,
-        /// Whether what callers have seen was lowered.
-        floor: bool,
-    },
-    /// A read was looked for in memory (P-28). A hit tells only this.
-    Cache {
-        /// The method.
-        method: &'static str,
-        /// What came of it.
-        end: CacheEnd,
-        /// Blocks that a served answer is behind the newest head; `None`: no block says.
-        stale_blocks: Option<u64>,
-    },
-    /// A read joined the request of another caller (P-10).
-    Coalesce {
-        /// The method.
-        method: &'static str,
-    },
     /// A call was refused or cut short because nothing may be sent within the limits.
     Budget {
         /// How long until something could have been sent; `None`: the retry budget was empty.
@@ -222,27 +199,6 @@ impl Event {
                 endpoint: name(endpoint),
                 height,
                 trusted,
-            },
-            core::Event::Reorg {
-                fork,
-                dropped,
-                floor,
-            } => Self::Reorg {
-                fork,
-                dropped,
-                floor,
-            },
-            core::Event::Cache {
-                method,
-                end,
-                stale_blocks,
-            } => Self::Cache {
-                method: method_name(method),
-                end,
-                stale_blocks,
-            },
-            core::Event::Coalesce { method } => Self::Coalesce {
-                method: method_name(method),
             },
             core::Event::Budget { wait } => Self::Budget { wait },
         }

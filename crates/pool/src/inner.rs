@@ -7,7 +7,6 @@ use crate::{
     listen::Listeners,
     node::Node,
     probe::Probing,
-    reads::{Reads, Sight},
     sends::{Memory, Sends},
     upstream::HttpOptions,
 };
@@ -32,21 +31,12 @@ pub(crate) struct State {
     pub(crate) nodes: Arc<[Arc<Node>]>,
     /// What was sent through the pool lately.
     pub(crate) sent: Memory,
-    /// What is known of the chain beside the heads.
-    pub(crate) sight: Sight,
 }
 
 impl State {
     /// The endpoint at a place.
     pub(crate) fn node(&self, endpoint: EndpointId) -> &Arc<Node> {
         &self.nodes[endpoint.index()]
-    }
-
-    /// The place of the endpoint with a label.
-    pub(crate) fn labelled(&self, label: &str) -> Option<EndpointId> {
-        let mut nodes = self.nodes.iter();
-        let place = nodes.position(|node| *node.label == *label)?;
-        u16::try_from(place).ok().map(EndpointId)
     }
 
     /// The place of an endpoint; `None`: it is not in the pool any more.
@@ -78,8 +68,6 @@ pub(crate) struct Inner {
     pub(crate) probing: Arc<Probing>,
     /// Calls that wait for others to travel with.
     pub(crate) windows: Windows,
-    /// Answers, shared requests, what was seen (P-1 to P-17).
-    pub(crate) reads: Reads,
     listeners: Option<Listeners>,
     closed: AtomicBool,
 }
@@ -98,7 +86,6 @@ pub(crate) struct Parts {
 impl Inner {
     pub(crate) fn new(mut state: State, parts: Parts) -> Self {
         state.router.events().listen(parts.listeners.is_some());
-        let reads = Reads::new(state.router.settings());
         Self {
             state: Mutex::new(state),
             replacing: Mutex::new(()),
@@ -111,7 +98,6 @@ impl Inner {
             http: parts.http,
             probing: Arc::new(parts.probing),
             windows: Windows::default(),
-            reads,
             listeners: parts.listeners,
             closed: AtomicBool::new(false),
         }
@@ -138,12 +124,6 @@ impl Inner {
     /// Lets the state go, and tells the router's events to whoever listens: the one place where they
     /// leave it.
     pub(crate) fn tell(&self, mut state: MutexGuard<'_, State>) {
-        if self.reads.on_heads(state.router.heads_read()) {
-            let state = &mut *state;
-            state
-                .sight
-                .on_heads(&mut state.router, &self.reads.falls, self.now());
-        }
         let Some(listeners) = &self.listeners else {
             return;
         };

@@ -1,13 +1,13 @@
 //! The pool.
 
 use crate::{
-    Answer, Builder, CacheStats, ClientBatch, ConfigError, Decision, Endpoint, Error, Explanation,
-    Sends, Snapshot, Totals, Viewer,
+    Answer, Builder, ClientBatch, ConfigError, Decision, Endpoint, Error, Explanation, Sends,
+    Snapshot, Totals,
     check::check,
+    driver::drive,
     inner::Inner,
     nonce,
     probe::{Driver, probe},
-    reads,
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use highwater_core::{
@@ -54,13 +54,6 @@ pub struct CallOptions {
     /// Who calls, by a number of the owner's own: within a minute nobody is told a pending nonce of an
     /// account below one that was told before to the same caller.
     pub caller: u64,
-    /// On whose behalf the call is made: none of them is shown a block below one that it has seen (P-8).
-    /// None: the pool's own viewer, which all such calls share.
-    pub viewers: Vec<Viewer>,
-    /// A block that the caller has seen elsewhere: the call is answered from there on (P-8).
-    pub min_block: Option<u64>,
-    /// Nothing is served from memory; the answer is kept all the same (P-11).
-    pub bypass_cache: bool,
     /// The client's batch that the call came in: it shares its request with others of the batch that
     /// choose the same endpoint. Where a window is set, that decides instead.
     pub batch: Option<ClientBatch>,
@@ -108,7 +101,7 @@ impl Pool {
             // Boxed: every other call's future would be larger by it.
             return Box::pin(nonce::request(&self.inner, request, options)).await;
         }
-        reads::request(&self.inner, request, options, None).await
+        drive(&self.inner, request, options, None).await
     }
 
     /// Checks the chain id of every endpoint that is not checked yet, all at once, each within
@@ -240,12 +233,6 @@ impl Pool {
     pub fn totals(&self) -> Totals {
         let now = self.inner.now();
         self.inner.lock().totals(now.wall)
-    }
-
-    /// What the cache did and holds, and what else spared upstream requests (P-28).
-    #[must_use]
-    pub fn cache_stats(&self) -> CacheStats {
-        self.inner.reads.stats()
     }
 
     /// The chain, once known.

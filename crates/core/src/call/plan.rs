@@ -52,12 +52,6 @@ pub struct Plan {
     pub attempt_timeout: Duration,
     /// Which blocks an endpoint must hold to serve it.
     pub need: Need,
-    /// Its latest block was made a number, the need's height: only endpoints known to hold it serve it
-    /// (P-3).
-    pub pinned: bool,
-    /// The head that an endpoint must have, because the caller has seen blocks (P-8); one that is
-    /// known to be below it does not serve the call.
-    pub least_head: Option<u64>,
     /// The endpoints whose method lists name it; `None`: all. See
     /// [`Router::allowed`](crate::router::Router::allowed).
     pub allowed: Option<EndpointSet>,
@@ -94,8 +88,6 @@ impl Plan {
             deadline,
             attempt_timeout,
             need: Need::default(),
-            pinned: false,
-            least_head: None,
             allowed: None,
             only: None,
             prefer: None,
@@ -105,13 +97,6 @@ impl Plan {
             solitary: false,
             one_at_a_time: false,
         }
-    }
-
-    /// Whether an endpoint that is below what the call needs is never asked, even where nobody else is
-    /// there.
-    #[must_use]
-    pub const fn is_strict(&self) -> bool {
-        self.pinned || self.least_head.is_some()
     }
 
     /// Whether a second endpoint may be asked although the first may have acted.

@@ -398,24 +398,6 @@ impl Heads {
         }
     }
 
-    /// Blocks that an endpoint may be ahead of the reference and be believed.
-    #[must_use]
-    pub const fn max_ahead(&self) -> u64 {
-        self.limits.max_ahead
-    }
-
-    /// Blocks that an endpoint may be behind the reference, at the chain's pace.
-    #[must_use]
-    pub const fn max_lag(&self) -> u64 {
-        self.limits.max_lag
-    }
-
-    /// The voice of an endpoint: those of one backend have one.
-    #[must_use]
-    pub fn voice(&self, endpoint: EndpointId) -> Option<u16> {
-        Some(self.endpoints.get(endpoint.index())?.group)
-    }
-
     /// The settings.
     #[must_use]
     pub const fn settings(&self) -> &HeadSettings {

@@ -12,7 +12,6 @@
 //! | `settle` | what a request did to what is known |
 //! | `chain` | chain ids: checks and quarantine |
 //! | `head` | heads, probes and drift |
-//! | `view` | the block that a read is pinned to |
 //! | `replace` | other endpoints at run time |
 //! | `explain` | why this endpoint, why now |
 //! | `snapshot` | everything known, to be shown |
@@ -32,7 +31,6 @@ mod set;
 mod settle;
 mod snapshot;
 mod standing;
-mod view;
 
 pub use crate::identity::Identity;
 pub use endpoint::{Counters, MethodCount, Profile};
@@ -45,7 +43,6 @@ pub(crate) use pick::{
 pub use set::EndpointSet;
 pub use settle::Ticket;
 pub use snapshot::EndpointView;
-pub use view::Reader;
 
 use crate::{
     ChainId, EndpointId, Now,
@@ -85,7 +82,6 @@ pub struct Router {
     base_tier: u8,
     /// Number of the next endpoint.
     next_serial: u32,
-    heads_read: u64,
 }
 
 impl Router {
@@ -123,7 +119,6 @@ impl Router {
             decisions: Decisions::default(),
             lists,
             settings,
-            heads_read: 0,
         }
     }
 
@@ -137,12 +132,6 @@ impl Router {
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.settings
-    }
-
-    /// The options, to be kept while the router changes.
-    #[must_use]
-    pub fn shared_settings(&self) -> Arc<Settings> {
-        Arc::clone(&self.settings)
     }
 
     /// Number of endpoints.

@@ -39,6 +39,9 @@ const LATER: &[(&str, &[&str])] = &[
     (
         "Chain",
         &[
+            "pin_latest",
+            "coalesce",
+            "cache",
             "logs_window",
             "refresh_interval",
             "methods",

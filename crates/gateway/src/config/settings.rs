@@ -44,8 +44,6 @@ pub struct ServerSettings {
     pub max_in_flight: usize,
     /// Connections open at once. Default 10,000.
     pub max_connections: usize,
-    /// Most sessions that are remembered. Default 10000.
-    pub max_sessions: usize,
     /// Whole-call deadline. Default 9 s.
     pub deadline: Duration,
     /// Longest wait for the head of a request. Default 10 s.

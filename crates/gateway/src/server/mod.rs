@@ -12,4 +12,3 @@ pub(crate) mod listener;
 mod rare;
 mod reply;
 pub(crate) mod route;
-pub(crate) mod wishes;

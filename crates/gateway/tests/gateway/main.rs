@@ -20,7 +20,6 @@ mod options;
 mod origins;
 mod paths;
 mod phases;
-mod reads;
 mod routing;
 mod sends;
 mod starts;

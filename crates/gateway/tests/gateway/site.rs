@@ -111,8 +111,6 @@ pub(crate) fn settings(chains: &[(&str, Option<u64>, &[String])]) -> Settings {
         // Probes are requests that no test counts on.
         engine: highwater_core::settings::Settings {
             probe: None,
-            // Nor on answers from memory; tests of reads turn them on.
-            reads: highwater_core::settings::ReadSettings::off(),
             ..highwater_core::settings::Settings::gateway()
         },
     });
@@ -127,7 +125,6 @@ pub(crate) fn settings(chains: &[(&str, Option<u64>, &[String])]) -> Settings {
             max_batch_response: 25_000_000,
             max_in_flight: 10_000,
             max_connections: 10_000,
-            max_sessions: 10_000,
             deadline: Duration::from_secs(9),
             header_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),

@@ -20,7 +20,6 @@ mod limits;
 mod missing;
 mod probes;
 mod race;
-mod reads;
 mod reconnect;
 mod replace;
 mod scenario;

@@ -149,12 +149,6 @@ fn server(
             default::MAX_CONNECTIONS,
             bound::CONCURRENCY,
         ),
-        max_sessions: range.count(
-            "max_sessions",
-            &raw.max_sessions,
-            default::MAX_SESSIONS,
-            bound::SESSIONS,
-        ),
         deadline: range.period("deadline", &raw.deadline, default::DEADLINE),
         header_timeout: range.period(
             "header_timeout",
