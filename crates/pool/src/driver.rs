@@ -56,6 +56,8 @@ pub(crate) struct Terms {
     pub(crate) least_head: Option<u64>,
     /// The label of an endpoint that others are asked before.
     pub(crate) avoid: Option<Arc<str>>,
+    /// Many wait for it.
+    pub(crate) urgent: bool,
     /// Who is told of its progress (P-10).
     pub(crate) news: Option<Arc<News>>,
 }
@@ -227,6 +229,7 @@ impl<'a> Call<'a> {
         plan.need = terms.need;
         plan.pinned = terms.pinned;
         plan.least_head = terms.least_head;
+        plan.urgent = terms.urgent;
         plan.strategy = options.strategy;
         plan.solitary = options.solitary;
         plan.privacy = sends.privacy(row);
@@ -552,7 +555,7 @@ impl Drop for Loser {
 fn may_run_beside(router: &Router, plan: &Plan) -> bool {
     let (settings, row) = (router.settings(), plan.method);
     let races = settings.race >= 2 && row.race == Racing::Yes;
-    let hedges = settings.hedge.is_some() && row.hedge == Racing::Yes;
+    let hedges = plan.hedge(settings).is_some() && row.hedge == Racing::Yes;
     let reads = (races || hedges) && plan.is_repeatable();
     let spreads = plan.write.as_ref().is_some_and(|write| write.width() > 1);
     (reads || spreads) && router.len() > 1

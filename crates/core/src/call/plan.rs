@@ -8,10 +8,17 @@ use crate::{
     method::{Descriptor, Tier},
     router::EndpointSet,
     select::Strategy,
+    settings::{HedgeSettings, Settings},
 };
 use std::{
     sync::Arc,
     time::{Duration, Instant},
+};
+
+/// When a call that many wait for is copied.
+const URGENT: HedgeSettings = HedgeSettings {
+    min_delay: Duration::from_millis(100),
+    tails: 2.0,
 };
 
 /// Which endpoints may see a call, by what their owner says of them.
@@ -58,6 +65,9 @@ pub struct Plan {
     /// The head that an endpoint must have, because the caller has seen blocks (P-8); one that is
     /// known to be below it does not serve the call.
     pub least_head: Option<u64>,
+    /// Many wait for its answer: it is nobody's trial after an ejection, and a copy goes out when it is
+    /// slow whatever the settings say.
+    pub urgent: bool,
     /// The endpoints whose method lists name it; `None`: all. See
     /// [`Router::allowed`](crate::router::Router::allowed).
     pub allowed: Option<EndpointSet>,
@@ -96,6 +106,7 @@ impl Plan {
             need: Need::default(),
             pinned: false,
             least_head: None,
+            urgent: false,
             allowed: None,
             only: None,
             prefer: None,
@@ -105,6 +116,13 @@ impl Plan {
             solitary: false,
             one_at_a_time: false,
         }
+    }
+
+    /// When a slow attempt is copied.
+    #[must_use]
+    pub fn hedge(&self, settings: &Settings) -> Option<HedgeSettings> {
+        let own = self.urgent.then_some(URGENT);
+        own.or(settings.hedge)
     }
 
     /// Whether an endpoint that is below what the call needs is never asked, even where nobody else is

@@ -147,9 +147,10 @@ impl Router {
             // Only a call that may be repeated is the trial. Among submissions there is none, so
             // one of them is, where nobody in good standing can take it: else the lane never closes.
             Stand::HalfOpen
-                if (plan.is_repeatable()
-                    || plan.method.is_write()
-                    || mutant::is(Mutant::AnyCallIsATrial))
+                if !plan.urgent
+                    && (plan.is_repeatable()
+                        || plan.method.is_write()
+                        || mutant::is(Mutant::AnyCallIsATrial))
                     && !mutant::is(Mutant::NobodyIsTried) =>
             {
                 State::Trial

@@ -41,6 +41,8 @@ pub(super) struct Job {
     /// Where its answer would be kept.
     pub(super) store: Option<Box<[u8]>>,
     pub(super) sent: Sent,
+    /// Many wait for it.
+    pub(super) urgent: bool,
 }
 
 impl Job {
@@ -65,6 +67,7 @@ impl Job {
             pinned: self.pin.is_some() && self.need.height.is_some(),
             least_head: self.least_head,
             avoid: self.avoid.take(),
+            urgent: self.urgent,
             news,
         };
         let options = CallOptions {

@@ -83,6 +83,8 @@ pub(super) struct Go {
     /// Where its answer may be kept.
     pub(super) store: Option<Box<[u8]>>,
     pub(super) sent: Sent,
+    /// Many wait for it: a head that reads need.
+    pub(super) urgent: bool,
 }
 
 impl Read<'_> {
@@ -295,6 +297,7 @@ impl Read<'_> {
             flight,
             store,
             sent,
+            urgent: false,
         })
     }
 }

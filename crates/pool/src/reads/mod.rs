@@ -392,6 +392,7 @@ impl Call<'_> {
             avoid: self.avoid.clone(),
             store,
             sent: go.sent,
+            urgent: go.urgent,
         };
         let key = go.flight.filter(|_| self.avoid.is_none());
         let Some(key) = key else {

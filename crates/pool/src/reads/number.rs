@@ -65,6 +65,7 @@ impl Call<'_> {
             }),
             store: None,
             sent,
+            urgent: true,
         };
         Box::pin(call.go(go)).await
     }
