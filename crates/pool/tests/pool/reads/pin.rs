@@ -237,6 +237,20 @@ async fn where_no_head_is_fresh_one_is_read_first_by_all_together() {
     assert_eq!(pool.cache_stats().unpinned, 0);
 }
 
+// P-2: one endpoint that hangs must not hold up all reads.
+#[tokio::test(start_paused = true)]
+async fn a_head_that_many_wait_for_is_asked_elsewhere_when_it_is_slow() {
+    let (a, b) = (Node::new(100), Node::new(100));
+    let pool = ordered(&[&a, &b], uncached()).await;
+    after(3000).await;
+    a.fake.on("eth_blockNumber", Reply::hang());
+    let start = tokio::time::Instant::now();
+    let reads = (0..20).map(|_| balance(&pool, "latest"));
+    let blocks = futures_util::future::join_all(reads).await;
+    assert!(start.elapsed() < ms(500), "{:?}", start.elapsed());
+    assert!(blocks.iter().all(|block| block == "\"0x64\""), "{blocks:?}");
+}
+
 // P-2, scenario P20
 #[tokio::test(start_paused = true)]
 async fn where_no_head_can_be_read_nothing_is_pinned_to_an_old_one() {
