@@ -42,7 +42,7 @@ pub(super) fn check(
         if let Some(height) = question::height(entry.method, result) {
             let newest =
                 entry.method == "eth_blockNumber" || question::block(entry) == Some(Block::Latest);
-            if newest {
+            if newest && promises.reading.is_none() {
                 newest_read(
                     entry,
                     height,
@@ -58,7 +58,9 @@ pub(super) fn check(
                 report(Breach::WrongHeight, detail);
             }
         }
-        if let Some(detail) = orphaned(entry, answer, result, chain) {
+        if promises.reading.is_none()
+            && let Some(detail) = orphaned(entry, answer, result, chain)
+        {
             report(Breach::Orphaned, detail);
         }
         if let Some(detail) = vanished(&receipts, entry, answer, chain) {

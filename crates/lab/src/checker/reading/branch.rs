@@ -1,0 +1,173 @@
+//! Nothing from a block that left the chain (P-13, P-14).
+//!
+//! An endpoint that is late answers from the branch that the network has left, and nobody can tell:
+//! such an answer is excused as long as some endpoint has the block on its chain. What is kept is held
+//! to more: it is not served once as many endpoints have told headers that deny its block as headers
+//! that confirm it, and however few have told any, not for longer than it takes to be told.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use super::shown::Shown;
+use super::{Read, Reading, Spot};
+use crate::chain::Chain;
+use crate::checker::{Breach, Violation};
+
+pub(super) fn check(
+    reads: &[Read<'_, '_>],
+    (reading, shown): (&Reading, &Shown),
+    chain: &Chain,
+    found: &mut Vec<Violation>,
+) {
+    let mut statements = Statements {
+        reading,
+        shown,
+        chain,
+        next: 0,
+        last: BTreeMap::new(),
+    };
+    for read in reads {
+        let (entry, answer) = (read.entry, read.answer);
+        // Who asks for a block by its hash wants that block, orphan or not.
+        let by_hash = entry.method == "eth_getBlockByHash" || entry.raw.contains("blockHash");
+        let Some(spot) = read.spot.filter(|_| !by_hash) else {
+            continue;
+        };
+        let mut report = |detail: String| {
+            found.push(Violation {
+                breach: Breach::Orphaned,
+                at: answer.at,
+                call: Some(entry.call),
+                detail,
+            });
+        };
+        let age = if read.newest {
+            reading.max_age
+        } else {
+            reading.max_age.max(reading.notice)
+        };
+        let age = if read.kept { age } else { Duration::ZERO };
+        let from = entry.called.saturating_sub(age);
+        let on_the_chain =
+            chain.branch(&crate::chain::View::healthy(entry.called), spot.height) == spot.branch;
+        if !on_the_chain && !reading.in_sight(chain, spot, from, answer.at) {
+            let height = spot.height;
+            report(format!(
+                "no endpoint had this block {height} since {from:?}"
+            ));
+            continue;
+        }
+        statements.until(entry.called);
+        if read.kept
+            && reading.is_sure()
+            && let Some((deny, confirm)) = statements.against(spot, entry.called)
+        {
+            report(format!(
+                "block {} is served from memory; {deny} endpoints had told another one, {confirm} \
+                 this one",
+                spot.height
+            ));
+        }
+    }
+    ages(reads, reading, found);
+}
+
+/// An answer at `latest` that was served longer ago than it may be kept.
+fn ages(reads: &[Read<'_, '_>], reading: &Reading, found: &mut Vec<Violation>) {
+    let mut last: HashMap<(&str, &str), Duration> = HashMap::new();
+    let mut by_answer: Vec<_> = reads.iter().collect();
+    by_answer.sort_by_key(|read| read.answer.place);
+    for read in by_answer {
+        let (entry, answer) = (read.entry, read.answer);
+        let key = (entry.method, read.text);
+        if !read.kept {
+            last.insert(key, answer.at);
+            continue;
+        }
+        let is_here = entry.method == "eth_blockNumber";
+        if let (true, false, Some(given)) = (read.newest, is_here, last.get(&key))
+            && entry.called.saturating_sub(*given) > reading.max_age
+        {
+            found.push(Violation {
+                breach: Breach::TooStale,
+                at: answer.at,
+                call: Some(entry.call),
+                detail: format!("an answer from memory was last given at {given:?}"),
+            });
+        }
+    }
+}
+
+/// The newest header of each endpoint.
+struct Statements<'a> {
+    reading: &'a Reading,
+    shown: &'a Shown,
+    chain: &'a Chain,
+    next: usize,
+    last: BTreeMap<usize, (Duration, Spot)>,
+}
+
+impl Statements<'_> {
+    /// Hears what was told before a moment.
+    fn until(&mut self, moment: Duration) {
+        while let Some(header) = self.shown.headers.get(self.next) {
+            if header.at >= moment {
+                break;
+            }
+            self.next += 1;
+            // A header that somebody asked for by its number may be older than the newest one, and
+            // then says nothing, or that the endpoint has gone over to another branch.
+            let newest = self.last.get(&header.node).copied();
+            match newest {
+                Some((_, known)) if header.spot.height < known.height => {
+                    if self.chain.ancestor(known.branch, header.spot.height) != header.spot.branch {
+                        self.last.remove(&header.node);
+                    }
+                }
+                Some(_) | None => {
+                    self.last.insert(header.node, (header.at, header.spot));
+                }
+            }
+        }
+    }
+
+    /// How many endpoints deny a block and confirm it, where those who deny it are as many.
+    fn against(&self, spot: Spot, now: Duration) -> Option<(usize, usize)> {
+        let stale = self.reading.stale;
+        let fresh = self
+            .last
+            .iter()
+            .filter(|(_, (at, _))| now.saturating_sub(*at) <= stale);
+        let (mut deny, mut parting) = (0, spot.height);
+        for (node, (_, told)) in fresh.clone() {
+            let firm = self.reading.firm.contains(node)
+                && self.shown.last(*node, now).is_some_and(|head| {
+                    head.height >= told.height && now.saturating_sub(head.at) < stale
+                });
+            let other = told.height >= spot.height
+                && self.chain.ancestor(told.branch, spot.height) != spot.branch;
+            if firm && other {
+                deny += 1;
+                parting = parting.min(self.parting(*told, spot));
+            }
+        }
+        let confirms = |told: &Spot| {
+            told.height >= parting
+                && self.chain.ancestor(told.branch, parting)
+                    == self.chain.ancestor(spot.branch, parting)
+        };
+        let confirm = fresh.filter(|(_, (_, told))| confirms(told)).count();
+        (deny > 0 && deny >= confirm).then_some((deny, confirm))
+    }
+
+    /// The lowest height at which two blocks are on different branches.
+    fn parting(&self, a: Spot, b: Spot) -> u64 {
+        let mut height = a.height.min(b.height);
+        let differ =
+            |height| self.chain.ancestor(a.branch, height) != self.chain.ancestor(b.branch, height);
+        while height > 0 && differ(height - 1) {
+            height -= 1;
+        }
+        height
+    }
+}

@@ -1,0 +1,238 @@
+//! Reads that are pinned, shared and kept (P-1 to P-17).
+//!
+//! | file | what it looks at |
+//! |---|---|
+//! | here | what holds, and what of it a scenario lets anybody keep |
+//! | `shown` | heads and headers that endpoints have told, by time |
+//! | `floor` | nobody is taken back |
+//! | `pinned` | one number for one call, and only where it is known to be held |
+//! | `branch` | nothing from a block that left the chain |
+//! | `truth` | an answer is what its block holds |
+//!
+//! It knows what each endpoint could see, so it tells an answer of an endpoint that is late from one
+//! that should not have been kept.
+
+mod branch;
+mod floor;
+mod pinned;
+mod shown;
+mod truth;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use highwater_core::settings::Settings;
+
+use super::ledger::{Answer, Entry, Ledger};
+use super::promises::longest;
+use super::question::{self, Block};
+use super::{Promises, Violation};
+use crate::chain::{Branch, Chain};
+use crate::node::{Fault, Profile, Sees, What, view};
+use crate::scenario::Scenario;
+use shown::Shown;
+
+/// What reads are held to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reading {
+    /// What goes wrong with each endpoint: what it sees of the chain follows from that.
+    pub faults: Vec<Vec<Fault>>,
+    /// Endpoints that answer every request in time, and whose view only moves on. What two of them
+    /// have told is known to whoever stands between.
+    pub firm: Vec<usize>,
+    /// Endpoints that claim no block that does not exist.
+    pub honest: Vec<usize>,
+    /// Most blocks that a read at `latest` may be behind what two firm endpoints have told: an
+    /// endpoint may be so far behind and still set the pin (P-2), or so far from memory (P-11).
+    pub stale_blocks: u64,
+    /// Longest time that an answer at `latest` is kept (P-11).
+    pub max_age: Duration,
+    /// How long a head counts, and after what time without anybody at it a floor falls (P-8).
+    pub stale: Duration,
+    /// Longest time from the moment at which the last endpoint left a branch to a header of the new
+    /// one: the next block, a probe that finds it, and the header.
+    pub notice: Duration,
+}
+
+impl Reading {
+    /// What holds for a scenario, where reads go through a pool with these settings.
+    #[must_use]
+    pub fn of(scenario: &Scenario, settings: &Settings) -> Self {
+        let heads = settings.heads.clone().unwrap_or_default();
+        let cache = settings.reads.cache.unwrap_or_default();
+        let probe = settings.probe.unwrap_or_default();
+        let block_time = scenario.chain.block_time;
+        // The block time is measured, and a third too short in the worst case.
+        let pace = block_time.mul_f64(2.0 / 3.0).as_nanos().max(1);
+        let in_time = heads.max_lag_time.as_nanos() / pace;
+        let max_lag = heads
+            .max_lag
+            .max(u64::try_from(in_time).unwrap_or(u64::MAX));
+        let nodes = || (0..).zip(&scenario.nodes);
+        let is_firm = |profile: &Profile| {
+            let prompt = longest(profile) * 2 <= scenario.router.attempt;
+            let moves_on = |fault: &Fault| {
+                let always = fault.from.is_zero() && fault.until.is_none();
+                always && matches!(fault.what, What::Sees(Sees::Lag(_) | Sees::Delayed(_)))
+            };
+            prompt && profile.faults.iter().all(moves_on)
+        };
+        let lies = |fault: &Fault| matches!(fault.what, What::Sees(Sees::Ahead(_)));
+        Self {
+            faults: nodes().map(|(_, (node, _))| node.faults.clone()).collect(),
+            firm: nodes()
+                .filter(|(_, (node, budget))| budget.is_none() && is_firm(node))
+                .map(|(place, _)| place)
+                .collect(),
+            honest: nodes()
+                .filter(|(_, (node, _))| !node.faults.iter().any(lies))
+                .map(|(place, _)| place)
+                .collect(),
+            stale_blocks: max_lag.max(cache.max_stale_blocks),
+            max_age: cache.max_age,
+            stale: heads.stale,
+            notice: block_time
+                + probe.interval.mul_f64(1.0 + probe.jitter)
+                + scenario.router.attempt * 2,
+        }
+    }
+
+    /// Whether two endpoints tell the truth and are always there, and liars are less than half. Where
+    /// that is not so, nobody can know what the newest block is.
+    fn is_sure(&self) -> bool {
+        self.firm.len() >= 2 && self.honest.len() * 2 > self.faults.len()
+    }
+
+    /// Whether any endpoint had a block on its chain at some moment between these two.
+    fn in_sight(&self, chain: &Chain, spot: Spot, from: Duration, to: Duration) -> bool {
+        self.faults.iter().any(|faults| {
+            moments(chain, faults, from, to).any(|at| {
+                let view = view(faults, at);
+                chain.head(&view) >= spot.height && chain.branch(&view, spot.height) == spot.branch
+            })
+        })
+    }
+}
+
+/// The moments between two at which the view of an endpoint may be another than just before, and the
+/// moments just before them.
+fn moments<'a>(
+    chain: &'a Chain,
+    faults: &'a [Fault],
+    from: Duration,
+    to: Duration,
+) -> impl Iterator<Item = Duration> + 'a {
+    let mut changes = Vec::new();
+    let mut delays = vec![Duration::ZERO];
+    for fault in faults {
+        let mut at = from;
+        while let Some(next) = fault.next_change(at).filter(|next| *next <= to) {
+            changes.push(next);
+            at = next;
+        }
+        if let What::Sees(Sees::Delayed(late)) = fault.what {
+            let both: Vec<Duration> = delays.iter().map(|delay| *delay + late).collect();
+            delays.extend(both);
+        }
+    }
+    for fork in &chain.spec().forks {
+        changes.extend(delays.iter().map(|delay| fork.at + *delay));
+    }
+    let just_before = |at: Duration| at.saturating_sub(Duration::from_nanos(1));
+    let changes = changes
+        .into_iter()
+        .filter(move |at| (from..=to).contains(at));
+    [from, to]
+        .into_iter()
+        .chain(changes.flat_map(move |at| [at, just_before(at)]))
+}
+
+/// A block by its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Spot {
+    height: u64,
+    branch: Branch,
+}
+
+/// What of an answer is looked at, once for all.
+struct Read<'l, 'a> {
+    entry: &'l Entry<'a>,
+    answer: &'l Answer<'a>,
+    /// The result as it came.
+    text: &'a str,
+    /// The block it shows: of a state read the one it was read at, of a list that of its last element.
+    spot: Option<Spot>,
+    /// The height it names; of an `eth_blockNumber` there is no more than that.
+    height: Option<u64>,
+    /// It asked for the newest block.
+    newest: bool,
+    /// Nobody served this after the call: it is from memory.
+    kept: bool,
+    /// Some endpoint got the tag as it was written (P-2).
+    passed: bool,
+}
+
+pub(super) fn check(
+    ledger: &Ledger<'_>,
+    chain: &Arc<Chain>,
+    promises: &Promises,
+    found: &mut Vec<Violation>,
+) {
+    let Some(reading) = &promises.reading else {
+        return;
+    };
+    let shown = Shown::new(ledger, chain);
+    let reads = reads(ledger, chain);
+    floor::check(&reads, (reading, &shown), chain, found);
+    pinned::check(ledger, &reads, (reading, &shown), found);
+    branch::check(&reads, (reading, &shown), chain, found);
+    truth::check(&reads, chain, found);
+}
+
+/// The answered reads in the order of calling.
+fn reads<'l, 'a>(ledger: &'l Ledger<'a>, chain: &Chain) -> Vec<Read<'l, 'a>> {
+    let mut served: std::collections::HashMap<(&str, &str), Vec<usize>> = Default::default();
+    for one in &ledger.served {
+        for (method, reply) in one.sound() {
+            if let Some(result) = reply.result {
+                served.entry((method, result)).or_default().push(one.place);
+            }
+        }
+    }
+    let mut reached: std::collections::HashMap<(&str, &str), Vec<usize>> = Default::default();
+    for one in &ledger.reached {
+        let places = reached.entry((one.method, one.params)).or_default();
+        places.push(one.place);
+    }
+    let results = ledger.results().filter_map(|(entry, answer, result)| {
+        let crate::history::Got::Result(text) = answer.got else {
+            return None;
+        };
+        let asked = question::block(entry);
+        let spot = truth::spot(entry.method, result, text, chain);
+        let height = match entry.method {
+            "eth_blockNumber" => question::height(entry.method, result),
+            _ => spot.map(|spot| spot.height),
+        };
+        let during = |places: Option<&Vec<usize>>| {
+            places.is_some_and(|places| {
+                let next = places.partition_point(|place| *place <= entry.place);
+                places.get(next).is_some_and(|place| *place < answer.place)
+            })
+        };
+        let newest = entry.method == "eth_blockNumber"
+            || asked == Some(Block::Latest)
+            || truth::is_newest_logs(entry);
+        Some(Read {
+            entry,
+            answer,
+            text,
+            spot,
+            height,
+            newest,
+            kept: !during(served.get(&(entry.method, text.as_str()))),
+            passed: during(reached.get(&(entry.method, entry.raw))),
+        })
+    });
+    results.collect()
+}
