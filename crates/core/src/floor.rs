@@ -196,6 +196,11 @@ impl Mark {
         }
         let reference = reference?;
         let to = reference.height.min(MAX_HEIGHT);
+        if own.max(restored) <= to {
+            // The endpoints are there: what was not served was another's block, or another fault.
+            self.served();
+            return None;
+        }
         let yields = reference.majority && restored > to.saturating_add(reference.max_lag);
         let waited = Duration::from_millis(millis.saturating_sub(since));
         if since != 0 && waited >= stale {

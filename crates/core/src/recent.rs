@@ -224,7 +224,12 @@ impl Recent {
             .fresh(now)
             .map(|statement| statement.tip)
             .max_by_key(|tip| tip.number)?;
-        if !matches!(self.path(tip), Path::Missing(_)) {
+        let Path::Missing(missing) = self.path(tip) else {
+            return None;
+        };
+        // A gap above the chain contradicts nobody; a branch beside it needs voices, as any rival.
+        let above = self.tip().is_none_or(|own| missing.number > own.number);
+        if !above && !self.is_outvoted_beside(tip, now) {
             return None;
         }
         self.mark.jumps += 1;
@@ -462,6 +467,18 @@ impl Recent {
         let others = self.fresh(now).count() - with;
         let higher = self.tip().is_some_and(|own| tip.number > own.number);
         with > others || (with == others && higher)
+    }
+
+    /// Whether the voices on branches that nobody knows the way down from are more than those that
+    /// are on the chain as far up as those deny it.
+    fn is_outvoted_beside(&self, tip: Block, now: Instant) -> bool {
+        let own = self.tip().map_or(0, |own| own.number);
+        let beside = |one: &&Statement| {
+            matches!(self.path(one.tip), Path::Missing(missing) if missing.number <= own)
+        };
+        let with = self.fresh(now).filter(beside).count();
+        let others = self.fresh(now).filter(|one| self.contains(one.tip)).count();
+        with > others || (with == others && tip.number > own)
     }
 
     /// The lowest height at which a tip denies the chain; where the way down from it is not known,

@@ -92,6 +92,12 @@ impl Router {
         lowest
     }
 
+    /// Whether anybody may serve the read at some time: where nobody may, there is nothing to wait for.
+    #[must_use]
+    pub fn may_serve(&self, reader: &Reader<'_>, now: Now) -> bool {
+        self.ids().any(|id| self.has_method(id, reader, now))
+    }
+
     /// Whether every endpoint that may serve the read is known to hold a block (P-13).
     #[must_use]
     pub fn all_hold(&self, reader: &Reader<'_>, height: u64, now: Now) -> bool {
@@ -186,10 +192,7 @@ impl Router {
             return false;
         };
         self.ids().any(|id| {
-            let known = self.endpoint(id);
-            let elsewhere = matches!(known.check.identity(), Identity::Quarantined { .. })
-                || reader.allowed.is_some_and(|allowed| !allowed.contains(id));
-            !elsewhere
+            self.has_method(id, reader, now)
                 && match heads.standing(id, now.mono) {
                     Standing::Stale => true,
                     Standing::Unknown | Standing::NoReference | Standing::Implausible { .. } => {
@@ -200,6 +203,17 @@ impl Router {
                     }
                 }
         })
+    }
+
+    /// Whether an endpoint may serve the read, ejected or not.
+    fn has_method(&self, id: EndpointId, reader: &Reader<'_>, now: Now) -> bool {
+        let known = self.endpoint(id);
+        !matches!(known.check.identity(), Identity::Quarantined { .. })
+            && reader.allowed.is_none_or(|allowed| allowed.contains(id))
+            && match known.circuit.stand(reader.row.lane, reader.key, now.mono) {
+                Stand::Closed { .. } | Stand::HalfOpen | Stand::Trial | Stand::Open { .. } => true,
+                Stand::MethodOff { .. } | Stand::Excluded { .. } => false,
+            }
     }
 
     /// The believed heads of those that may serve the read.

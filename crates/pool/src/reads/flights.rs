@@ -24,6 +24,9 @@ use std::{
 };
 use tokio::{runtime::Handle, sync::Notify, task::AbortHandle};
 
+/// Shared requests that may break off under one caller before it makes its own.
+const MOST_BROKEN: u8 = 2;
+
 pub(super) type Key = Arc<[u8]>;
 type Ended = Result<Answer, Error>;
 type Request = Pin<Box<dyn Future<Output = Ended> + Send>>;
@@ -117,8 +120,16 @@ impl Flights {
         mut make: impl FnMut(Arc<News>) -> Request,
     ) -> Option<Landed> {
         let mut left: Option<FlightId> = None;
+        let mut broken = 0;
         loop {
             let now = now();
+            if broken >= MOST_BROKEN {
+                // Whatever breaks it, it does not break another caller's again.
+                let request = make(Arc::new(News::new(now)));
+                let ended = tokio::time::timeout_at(times.deadline.into(), request).await;
+                let shared = false;
+                return Some(Landed { ended: ended.ok()?, shared });
+            }
             let mut seat = self.board(&key, left.take(), now, &mut make);
             let ended = match seat.leads {
                 true => seat.carry(times).await,
@@ -126,8 +137,11 @@ impl Flights {
             };
             let shared = !seat.leads;
             match ended {
+                // It ran out of another caller's time, not of this one's.
+                Waited::Ended(Some(Err(Error::DeadlineExceeded { .. })))
+                    if shared && self::now() < times.deadline => {}
                 Waited::Ended(Some(ended)) => return Some(Landed { ended, shared }),
-                Waited::Ended(None) => {}
+                Waited::Ended(None) => broken += 1,
                 Waited::Deadline => return None,
                 Waited::NoNews => left = Some(seat.forsake()),
             }

@@ -19,7 +19,10 @@ use highwater_core::{
     method::Found,
     router::Reader,
 };
-use std::sync::{Arc, atomic::Ordering::Relaxed};
+use std::{
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
+};
 
 /// A request that is ready to go.
 #[derive(Clone)]
@@ -41,8 +44,12 @@ pub(super) struct Job {
 }
 
 impl Job {
-    /// Makes the request and learns from its answer.
-    pub(super) async fn run(self, news: Option<Arc<News>>) -> Result<Answer, Error> {
+    /// Makes the request within this time, and learns from its answer.
+    pub(super) async fn run(
+        self,
+        deadline: Duration,
+        news: Option<Arc<News>>,
+    ) -> Result<Answer, Error> {
         let asked = self.ask.clone();
         let question = asked.question();
         let request = Request {
@@ -57,7 +64,10 @@ impl Job {
             avoid: self.avoid.clone(),
             news,
         };
-        let options = self.options.clone();
+        let options = CallOptions {
+            deadline: Some(deadline),
+            ..self.options.clone()
+        };
         let mut answer = carry(&self.inner, request, self.ask.clone(), options, terms).await?;
         self.learn(&mut answer);
         Ok(answer)
@@ -96,8 +106,9 @@ impl Job {
             let Some(policy) = policy else {
                 return Err(cache::Refusal::NoStamp);
             };
-            let allowed = router.allowed(row.name);
-            let reader = Reader::new(row, row.name, allowed.as_ref());
+            let method = self.ask.question().method;
+            let allowed = router.allowed(method);
+            let reader = Reader::new(row, method, allowed.as_ref());
             let voice = place.and_then(|endpoint| router.voice(endpoint));
             let recent = &state_ref.sight.recent;
             let told = cache::Answer {
@@ -117,13 +128,6 @@ impl Job {
             let view = state_ref.sight.view(router, &reader, settings, policy, now);
             may_store(&told, &view)
         });
-        if let Some(Ok(_)) = &kept {
-            state_ref.router.events().push(|| Event::Cache {
-                method: row.id,
-                end: CacheEnd::Refresh,
-                stale_blocks: None,
-            });
-        }
         inner.tell(state);
         match (kept, self.store) {
             (Some(Ok(stamp)), Some(key)) => {
@@ -135,6 +139,13 @@ impl Job {
                 };
                 if inner.reads.store.put(key, entry) {
                     inner.reads.tally.refreshes.fetch_add(1, Relaxed);
+                    let mut state = inner.lock();
+                    state.router.events().push(|| Event::Cache {
+                        method: row.id,
+                        end: CacheEnd::Refresh,
+                        stale_blocks: None,
+                    });
+                    inner.tell(state);
                 }
             }
             (Some(Err(why)), _) => inner.reads.tally.refused(why),

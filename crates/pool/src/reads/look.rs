@@ -76,6 +76,8 @@ pub(super) struct Go {
     pub(super) pin: Option<u64>,
     pub(super) need: Need,
     pub(super) least_head: Option<u64>,
+    /// Whoever answers it holds the caller's floor.
+    pub(super) at_floor: bool,
     /// Whom it may be shared with.
     pub(super) flight: Option<Arc<[u8]>>,
     /// Where its answer may be kept.
@@ -101,7 +103,10 @@ impl Read<'_> {
         let wake = first && state.router.on_call(now);
         let allowed = state.router.allowed(self.method);
         let reader = Reader::new(row, self.method, allowed.as_ref());
-        let floor = self.viewers.floor(&inner.reads.falls, now.mono);
+        let believed = state.router.highest_believed(now);
+        let floor = self
+            .viewers
+            .floor(believed, &inner.reads.falls, now.mono);
         let chain = state.router.chain();
         let settings = state.router.settings().reads.clone();
         let policy = state.sight.of_chain(chain, &settings);
@@ -219,10 +224,7 @@ impl Read<'_> {
         let mut pin = None;
         if let (true, Some(pinning)) = (wants, pinning) {
             match router.pin(reader, floor, fetched, &pinning, now) {
-                Pin::At(block) => {
-                    pin = Some(block);
-                    self.viewers.served();
-                }
+                Pin::At(block) => pin = Some(block),
                 Pin::FetchHead => return Looked::FetchHead,
                 Pin::PassThrough => {
                     inner.reads.tally.unpinned.fetch_add(1, Relaxed);
@@ -247,7 +249,7 @@ impl Read<'_> {
                     None => Resolve::AsWritten,
                 };
                 body.seal(self.found, self.params, resolve, buffer);
-                self.direct(least_head, buffer);
+                direct(self.options, least_head, buffer);
                 Arc::from(&**buffer)
             });
         let store = match (class.storage(), key) {
@@ -277,23 +279,33 @@ impl Read<'_> {
             pin,
             need,
             least_head,
+            at_floor: floor.is_some_and(|floor| pin.max(least_head) >= Some(floor)),
             flight,
             store,
             sent,
         })
     }
+}
 
-    /// Ends a flight's key with what else must be the same: how it is routed, and from which block on
-    /// its endpoints must be.
-    fn direct(&self, least_head: Option<u64>, buffer: &mut Vec<u8>) {
-        let strategy = self.options.strategy.as_ref();
-        let strategy = strategy.map_or(0, |strategy| Arc::as_ptr(strategy) as usize as u64);
-        let timeout = self.options.timeout.map_or(u64::MAX, |timeout| {
-            u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX)
-        });
-        for word in [strategy, timeout, least_head.map_or(0, |head| head + 1)] {
-            buffer.extend_from_slice(&word.to_be_bytes());
-        }
+/// Ends a flight's key with what else must be the same: how it is routed, and from which block on its
+/// endpoints must be.
+pub(super) fn direct(options: &CallOptions, least_head: Option<u64>, buffer: &mut Vec<u8>) {
+    let strategy = options.strategy.as_ref();
+    let strategy = strategy.map_or(0, |strategy| Arc::as_ptr(strategy) as usize as u64);
+    let timeout = options.timeout.map_or(u64::MAX, |timeout| {
+        u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX)
+    });
+    let least_head = least_head.map_or(0, |head| head.saturating_add(1));
+    for word in [strategy, timeout, least_head] {
+        buffer.extend_from_slice(&word.to_be_bytes());
+    }
+}
+
+impl Go {
+    /// The block that an endpoint must hold to serve it, where that keeps anybody out.
+    pub(super) fn strict(&self) -> Option<u64> {
+        let pinned = self.need.height.filter(|_| self.pin.is_some());
+        pinned.or(self.pin).max(self.least_head)
     }
 }
 

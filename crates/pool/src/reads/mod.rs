@@ -46,7 +46,7 @@ use highwater_core::{
     floor::{self, Falls},
     jsonrpc::Params,
     learn::Need,
-    method::{Found, RowKind, Sticky, canonical_key, find, lookup},
+    method::{Found, RowKind, Sticky, Tag, canonical_key, find, lookup},
     pin::{self, BlockNumber, patience},
     router::{Reader, Router},
 };
@@ -88,6 +88,11 @@ impl Reads {
             moved: Notify::new(),
             seen: std::sync::atomic::AtomicU64::new(0),
         }
+    }
+
+    /// A number that changes when heads were read.
+    fn heads(&self) -> u64 {
+        self.seen.load(Relaxed)
     }
 
     /// Wakes those who wait for a head, if one was read since this was last asked.
@@ -159,7 +164,7 @@ pub(crate) async fn request(
         let mut answer = Box::pin(drive(inner, request, options, terms)).await?;
         if let Some(result) = answer.result() {
             answer.block = floor::seen(&found, &Named::read(row, result), None);
-            raise(inner, &viewers, &answer);
+            raise(inner, &viewers, &answer, None);
         }
         return Ok(answer);
     }
@@ -185,14 +190,20 @@ fn is_plain(request: &Request<'_>) -> bool {
     request.descriptor.kind == RowKind::Exact || !request.method.bytes().any(odd)
 }
 
-/// Whoever got an answer has seen the block that it shows (P-9).
-fn raise(inner: &Inner, viewers: &Viewers, answer: &Answer) {
+/// Whoever got an answer has seen the block that it shows (P-9), and where it was asked for by this
+/// tag, what is behind that (P-7).
+fn raise(inner: &Inner, viewers: &Viewers, answer: &Answer, tag: Option<Tag>) {
     let Some(block) = answer.block else { return };
+    let falls = &inner.reads.falls;
     let bound = {
         let state = inner.lock();
         state.router.highest_believed(inner.now())
     };
-    viewers.raise(block, bound, &inner.reads.falls);
+    viewers.raise(block, bound, falls);
+    for mark in tag.into_iter().flat_map(|tag| viewers.of(tag)) {
+        mark.raise(block, bound, falls);
+        mark.served();
+    }
 }
 
 /// One read under way.
@@ -213,8 +224,9 @@ impl Call<'_> {
         let mut tries = 0;
         let mut wait = Wait::default();
         loop {
+            wait.heads = self.inner.reads.heads();
             let looked = self.look(wait.fetched, tries == 0 && !wait.began());
-            let (answer, strict) = match looked {
+            let (answer, strict, at_floor) = match looked {
                 Looked::Hit(entry) => {
                     let answer = Answer {
                         span: 0..entry.result.len(),
@@ -241,18 +253,27 @@ impl Call<'_> {
                     continue;
                 }
                 Looked::Go(go) => {
-                    let strict = go.pin.or(go.least_head);
-                    (self.go(go).await, strict)
+                    let (strict, at_floor) = (go.strict(), go.at_floor);
+                    (self.go(go).await, strict, at_floor)
                 }
             };
             let answer = match (answer, strict) {
                 // Who held the block is gone, or nobody ever did.
-                (Err(Error::NoEndpoint), Some(floor)) => {
+                (Err(Error::NoEndpoint), Some(floor)) if self.may_be_served() => {
                     self.wait_for(floor, &mut wait).await?;
                     continue;
                 }
-                (answer, _) => answer?,
+                (Err(error), _) => {
+                    if at_floor {
+                        self.unserved();
+                    }
+                    return Err(error);
+                }
+                (Ok(answer), _) => answer,
             };
+            if at_floor {
+                self.viewers.served();
+            }
             if let (Some(tag), Some(said)) = (tag, answer.block) {
                 let now = self.inner.now();
                 let falls = &self.inner.reads.falls;
@@ -267,19 +288,14 @@ impl Call<'_> {
                     }
                     continue;
                 }
-                for mark in self.viewers.of(tag) {
-                    mark.raise(said, None, falls);
-                }
             }
-            if answer.block.is_some() {
-                raise(self.inner, self.viewers, &answer);
-            }
+            raise(self.inner, self.viewers, &answer, tag);
             return Ok(answer);
         }
     }
 
     /// Nobody's watermark reaches what was shown: an error, and after a while the mark comes down.
-    fn below(&self, tag: highwater_core::method::Tag, said: u64) -> Result<Answer, Error> {
+    fn below(&self, tag: Tag, said: u64) -> Result<Answer, Error> {
         let now = self.inner.now();
         let falls = &self.inner.reads.falls;
         let stale = self.inner.lock().router.stale();
@@ -324,13 +340,12 @@ impl Call<'_> {
         };
         let ask = Ask::new(self.inner.next_id(), row, self.request.method, params);
         let own = self.options.deadline.unwrap_or(self.inner.deadline);
+        // Others may have more time than a caller in a hurry.
+        let outlives = own < self.inner.deadline;
         let job = Job {
             inner: Arc::clone(self.inner),
             ask,
-            options: CallOptions {
-                deadline: Some(own.max(self.inner.deadline)),
-                ..self.options.clone()
-            },
+            options: self.options.clone(),
             found: self.found.clone(),
             written: if go.store.is_some() {
                 Arc::from(self.params)
@@ -347,25 +362,21 @@ impl Call<'_> {
         };
         let key = go.flight.filter(|_| self.avoid.is_none());
         let Some(key) = key else {
-            let job = Job {
-                options: CallOptions {
-                    deadline: Some(self.left()),
-                    ..job.options
-                },
-                ..job
-            };
-            return Box::pin(job.run(None)).await;
+            return Box::pin(job.run(self.left(), None)).await;
         };
         let times = Times {
             deadline: self.deadline,
-            outlives: own < self.inner.deadline,
+            outlives,
             timeout: self.options.timeout.unwrap_or(self.inner.timeout),
         };
         let landed = self
             .inner
             .reads
             .flights
-            .fly(key, times, |news| Box::pin(job.clone().run(Some(news))))
+            .fly(key, times, |news| {
+                let time = if outlives { self.inner.deadline } else { self.left() };
+                Box::pin(job.clone().run(time, Some(news)))
+            })
             .await;
         let Some(landed) = landed else {
             return Err(Error::DeadlineExceeded {
@@ -400,14 +411,15 @@ impl Call<'_> {
             params: Params::Array("[]"),
         };
         let found = find(row, "[]");
-        let sent = {
+        let (sent, coalesce) = {
             let state = self.inner.lock();
-            look::Sent {
+            let sent = look::Sent {
                 at: self.inner.now().mono,
                 since: state.sight.recent.mark(),
                 lowest_head: None,
                 all_hold: false,
-            }
+            };
+            (sent, state.router.settings().reads.coalesce)
         };
         let call = Call {
             inner: self.inner,
@@ -416,6 +428,8 @@ impl Call<'_> {
             found: &found,
             options: CallOptions {
                 deadline: Some(self.left()),
+                timeout: self.options.timeout,
+                strategy: self.options.strategy.clone(),
                 ..CallOptions::default()
             },
             viewers: self.viewers,
@@ -427,7 +441,13 @@ impl Call<'_> {
             pin: None,
             need: Need::of_call(row, "[]"),
             least_head: None,
-            flight: Some(Arc::from(&b"head"[..])),
+            at_floor: false,
+            flight: coalesce.then(|| {
+                // No other key begins like this.
+                let mut key = b"\0head".to_vec();
+                look::direct(&self.options, None, &mut key);
+                Arc::from(key)
+            }),
             store: None,
             sent,
         };
@@ -439,12 +459,14 @@ impl Call<'_> {
         let row = self.request.descriptor;
         let mut wait = Wait::default();
         loop {
+            wait.heads = self.inner.reads.heads();
             let now = self.inner.now();
             let falls = &self.inner.reads.falls;
             let (decided, wake) = {
                 let mut state = self.inner.lock();
                 let wake = !wait.began() && state.router.on_call(now);
-                let floor = self.viewers.floor(falls, now.mono);
+                let believed = state.router.highest_believed(now);
+                let floor = self.viewers.floor(believed, falls, now.mono);
                 let cache = self.inner.cache_settings(&state.router);
                 let router = &state.router;
                 let settings = router.settings();
@@ -465,7 +487,6 @@ impl Call<'_> {
             }
             match decided {
                 BlockNumber::Here(block) => {
-                    self.viewers.served();
                     self.viewers.raise(block, None, falls);
                     self.inner.reads.tally.local.fetch_add(1, Relaxed);
                     return Ok(number(block, Arc::from(""), 0, Origin::Heads));
@@ -497,7 +518,10 @@ impl Call<'_> {
         let said = highwater_core::judge::quantity(answer.result()?)?;
         let now = self.inner.now();
         let state = self.inner.lock();
-        let floor = self.viewers.floor(&self.inner.reads.falls, now.mono);
+        let believed = state.router.highest_believed(now);
+        let floor = self
+            .viewers
+            .floor(believed, &self.inner.reads.falls, now.mono);
         let router = &state.router;
         let settings = router.settings();
         let Some(pinning) = settings.reads.pin.filter(|_| settings.heads.is_some()) else {
@@ -516,27 +540,16 @@ impl Call<'_> {
     /// Waits until somebody may hold a block that nobody holds now: for the next head, at most one
     /// block time; then heads are read once more, and then it is an error (P-5, P-8).
     async fn wait_for(&self, floor: u64, wait: &mut Wait) -> Result<(), Error> {
+        // Made before the look at the number: no head is missed between the two.
+        let moved = self.inner.reads.moved.notified();
+        if self.unserved() {
+            return Ok(());
+        }
         let now = self.inner.now();
-        let block_time = {
-            let mut state = self.inner.lock();
-            let reference = look::reference(&state, now);
-            let stale = state.router.stale();
-            let falls = &self.inner.reads.falls;
-            let dropped = self.viewers.unserved(reference, stale, falls, now.mono);
-            if let Some(dropped) = dropped {
-                state.router.events().push(|| Event::Reorg {
-                    fork: dropped.to,
-                    dropped: dropped.from - dropped.to,
-                    floor: true,
-                });
-                self.inner.tell(state);
-                return Ok(());
-            }
-            state.router.block_time()
-        };
         let until = *wait.until.get_or_insert_with(|| {
-            let most = self.inner.lock().router.settings().retry.max_wait;
-            now.mono + patience(block_time, most)
+            let state = self.inner.lock();
+            let most = state.router.settings().retry.max_wait;
+            now.mono + patience(state.router.block_time(), most)
         });
         let until = until.min(self.deadline);
         if now.mono >= until {
@@ -549,7 +562,9 @@ impl Call<'_> {
             wait.fetched = true;
             return Ok(());
         }
-        let moved = self.inner.reads.moved.notified();
+        if self.inner.reads.heads() != wait.heads {
+            return Ok(());
+        }
         tokio::select! {
             biased;
             () = moved => {}
@@ -559,10 +574,42 @@ impl Call<'_> {
     }
 }
 
+impl Call<'_> {
+    /// Whether somebody may serve the call once it has the block.
+    fn may_be_served(&self) -> bool {
+        let state = self.inner.lock();
+        let method = self.request.method;
+        let allowed = state.router.allowed(method);
+        let reader = Reader::new(self.request.descriptor, method, allowed.as_ref());
+        state.router.may_serve(&reader, self.inner.now())
+    }
+
+    /// Nobody served what the caller has seen; true where its floor came down by that (P-8).
+    fn unserved(&self) -> bool {
+        let now = self.inner.now();
+        let mut state = self.inner.lock();
+        let reference = look::reference(&state, now);
+        let stale = state.router.stale();
+        let falls = &self.inner.reads.falls;
+        let Some(dropped) = self.viewers.unserved(reference, stale, falls, now.mono) else {
+            return false;
+        };
+        state.router.events().push(|| Event::Reorg {
+            fork: dropped.to,
+            dropped: dropped.from - dropped.to,
+            floor: true,
+        });
+        self.inner.tell(state);
+        true
+    }
+}
+
 /// How long a call has waited for its floor.
 #[derive(Debug, Default)]
 struct Wait {
     until: Option<Instant>,
+    /// [`Reads::heads`] before the last look.
+    heads: u64,
     /// A head was read for the call.
     fetched: bool,
     /// Heads were read once more at the end of the wait.

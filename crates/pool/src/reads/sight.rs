@@ -14,6 +14,7 @@ use highwater_core::{
     router::{Reader, Router},
     settings::ReadSettings,
 };
+use smallvec::SmallVec;
 use std::time::{Duration, Instant};
 
 /// How long a header that was asked for may take before another is asked for.
@@ -31,6 +32,9 @@ pub(crate) struct Sight {
     reference: Option<u64>,
     /// A header that is being fetched, and since when.
     asked: Option<(u64, Instant)>,
+    /// The reference fell below the tip, to here, and these voices were asked which block they have
+    /// there: only a majority of them tells a shorter chain from a few that are late (P-8).
+    fell: Option<(u64, SmallVec<[u16; 8]>)>,
     /// The last header that was fetched leads nowhere: this one would link it.
     pub(super) missing: Option<recent::Block>,
 }
@@ -43,6 +47,7 @@ impl Sight {
             chain: None,
             reference: None,
             asked: None,
+            fell: None,
             missing: None,
         }
     }
@@ -92,6 +97,14 @@ impl Sight {
             return;
         };
         let before = self.reference.replace(reference);
+        let below = self.recent.tip().is_some_and(|tip| reference < tip.number);
+        if !below {
+            self.fell = None;
+        } else if before.is_some_and(|before| reference < before)
+            || self.fell.as_ref().is_some_and(|(to, _)| *to != reference)
+        {
+            self.fell = Some((reference, SmallVec::new()));
+        }
         let (Some(before), Some(policy)) = (before, self.policy()) else {
             return;
         };
@@ -129,14 +142,17 @@ impl Sight {
         if is_tag(found, Tag::Pending) {
             return;
         }
-        let newest = self
-            .recent
-            .tip()
-            .is_none_or(|tip| header.number >= tip.number);
-        let link = if newest {
+        // An old block that a caller asks for is nobody's newest.
+        let reference = router.reference_head(now).unwrap_or(header.number);
+        let near = header.number.saturating_add(router.max_lag()) >= reference;
+        let tip = self.recent.tip().map(|tip| tip.number);
+        let newest = tip.is_none_or(|tip| header.number >= tip.min(reference));
+        let link = if near && newest {
             self.recent.observe(header, voice, now.mono)
-        } else {
+        } else if tip.is_some_and(|tip| header.number < tip) {
             self.recent.fill(header, now.mono)
+        } else {
+            return;
         };
         self.on_link(&link, router, falls, now);
     }
@@ -184,14 +200,19 @@ impl Sight {
             return None;
         }
         let reference = router.reference_head(now)?;
-        let known = self.recent.tip().map(|tip| tip.number);
-        if known.is_some_and(|known| known >= reference) {
-            return None;
-        }
-        believed(router, endpoint, reference, now)?;
+        let voice = believed(router, endpoint, reference, now)?;
         let holds = router.holds(endpoint, reference, now);
         if holds != highwater_core::heads::Holds::Yes {
             return None;
+        }
+        let known = self.recent.tip().map(|tip| tip.number);
+        if known.is_some_and(|known| known >= reference) {
+            let (to, asked) = self.fell.as_mut()?;
+            if *to != reference || asked.contains(&voice) {
+                return None;
+            }
+            asked.push(voice);
+            return Some(reference);
         }
         let asked = self.asked.is_some_and(|(number, at)| {
             number >= reference && now.mono.saturating_duration_since(at) < HEADER_PATIENCE

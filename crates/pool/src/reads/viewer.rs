@@ -62,9 +62,13 @@ impl Viewers {
         }
     }
 
-    pub(super) fn floor(&self, falls: &Falls, now: Instant) -> Option<u64> {
+    /// The block from which on they are answered. A mark above what is `believed` that anybody can
+    /// have reached was raised when no head was known, and binds nothing.
+    pub(super) fn floor(&self, believed: Option<u64>, falls: &Falls, now: Instant) -> Option<u64> {
         let marks = self.all.iter().map(|viewer| &viewer.marks().latest);
-        highwater_core::floor::floor(marks, falls, now).max(self.min_block)
+        let heights = marks.filter_map(|mark| mark.get(falls, now));
+        let believable = |height: &u64| believed.is_none_or(|most| *height <= most);
+        heights.filter(believable).max().max(self.min_block)
     }
 
     /// A block was returned to them; `bound` is the highest that is believed.
@@ -74,7 +78,7 @@ impl Viewers {
         }
     }
 
-    /// An endpoint that holds their floor was found.
+    /// An endpoint that holds their floor answered.
     pub(super) fn served(&self) {
         for viewer in &self.all {
             viewer.marks().latest.served();

@@ -20,6 +20,7 @@ mod limits;
 mod missing;
 mod probes;
 mod race;
+mod reads;
 mod reconnect;
 mod replace;
 mod scenario;

@@ -1,0 +1,14 @@
+//! Reads: pinned, shared, kept, never backwards (P-1 to P-17).
+
+mod cache;
+mod down;
+mod headers;
+mod kept;
+mod leave;
+mod monotone;
+mod node;
+mod pin;
+mod points;
+mod share;
+mod special;
+mod wait;
