@@ -473,9 +473,7 @@ impl Recent {
     /// are on the chain as far up as those deny it.
     fn is_outvoted_beside(&self, tip: Block, now: Instant) -> bool {
         let own = self.tip().map_or(0, |own| own.number);
-        let beside = |one: &&Statement| {
-            matches!(self.path(one.tip), Path::Missing(missing) if missing.number <= own)
-        };
+        let beside = |one: &&Statement| matches!(self.path(one.tip), Path::Missing(missing) if missing.number <= own);
         let with = self.fresh(now).filter(beside).count();
         let others = self.fresh(now).filter(|one| self.contains(one.tip)).count();
         with > others || (with == others && tip.number > own)

@@ -128,7 +128,10 @@ impl Flights {
                 let request = make(Arc::new(News::new(now)));
                 let ended = tokio::time::timeout_at(times.deadline.into(), request).await;
                 let shared = false;
-                return Some(Landed { ended: ended.ok()?, shared });
+                return Some(Landed {
+                    ended: ended.ok()?,
+                    shared,
+                });
             }
             let mut seat = self.board(&key, left.take(), now, &mut make);
             let ended = match seat.leads {

@@ -104,9 +104,7 @@ impl Read<'_> {
         let allowed = state.router.allowed(self.method);
         let reader = Reader::new(row, self.method, allowed.as_ref());
         let believed = state.router.highest_believed(now);
-        let floor = self
-            .viewers
-            .floor(believed, &inner.reads.falls, now.mono);
+        let floor = self.viewers.floor(believed, &inner.reads.falls, now.mono);
         let chain = state.router.chain();
         let settings = state.router.settings().reads.clone();
         let policy = state.sight.of_chain(chain, &settings);

@@ -374,7 +374,11 @@ impl Call<'_> {
             .reads
             .flights
             .fly(key, times, |news| {
-                let time = if outlives { self.inner.deadline } else { self.left() };
+                let time = if outlives {
+                    self.inner.deadline
+                } else {
+                    self.left()
+                };
                 Box::pin(job.clone().run(time, Some(news)))
             })
             .await;

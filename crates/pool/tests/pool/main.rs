@@ -26,5 +26,7 @@ mod replace;
 mod scenario;
 mod secrets;
 mod sends;
+mod simulated;
+mod simulations;
 mod snapshot;
 mod tls;

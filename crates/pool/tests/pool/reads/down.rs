@@ -1,8 +1,8 @@
 //! The way down of what callers have seen (P-8).
 
 use super::node::{
-    Node, ask, balance, balance_with, block_number, listened, lose, read, reading, reorgs, text,
-    ordered, watching,
+    Node, ask, balance, balance_with, block_number, listened, lose, ordered, read, reading, reorgs,
+    text, watching,
 };
 use crate::fake::{ms, s};
 use highwater::{CallOptions, Error, Viewer};
@@ -37,7 +37,11 @@ async fn a_floor_that_nobody_serves_for_long_enough_drops_to_the_reference_head(
         tokio::time::sleep(s(1)).await;
         assert!(began.elapsed() < s(60));
     };
-    assert!(refused > 1 && began.elapsed() >= s(29), "{refused} in {:?}", began.elapsed());
+    assert!(
+        refused > 1 && began.elapsed() >= s(29),
+        "{refused} in {:?}",
+        began.elapsed()
+    );
     assert_eq!(text(&answer), "\"0x67\"");
     assert_eq!(reorgs(&pool, &heard), [(103, 2, true)]);
 }
@@ -75,14 +79,22 @@ async fn a_block_that_a_caller_names_does_not_begin_the_way_down() {
     let params = "[\"0x67\",false]";
     let seen = ask(&pool, "eth_getBlockByNumber", params, as_viewer(None)).await;
     assert_eq!(seen.unwrap().block(), Some(103));
-    assert!(balance_with(&pool, "latest", as_viewer(Some(900))).await.is_err());
+    assert!(
+        balance_with(&pool, "latest", as_viewer(Some(900)))
+            .await
+            .is_err()
+    );
     tokio::time::sleep(s(40)).await;
     pool.probe().await;
     let params = "[\"0x69\",false]";
     let seen = ask(&pool, "eth_getBlockByNumber", params, as_viewer(None)).await;
     assert_eq!(seen.unwrap().block(), Some(105));
     lose(&pool, &a).await;
-    assert!(balance_with(&pool, "latest", as_viewer(None)).await.is_err());
+    assert!(
+        balance_with(&pool, "latest", as_viewer(None))
+            .await
+            .is_err()
+    );
     assert!(reorgs(&pool, &heard).is_empty());
 }
 

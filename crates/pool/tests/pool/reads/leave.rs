@@ -1,8 +1,6 @@
 //! Callers that leave a shared request, transports that panic, runtimes that stand still (P-10).
 
-use super::node::{
-    Node, X, balance, balance_with, in_order, pool, reading, text, uncached,
-};
+use super::node::{Node, X, balance, balance_with, in_order, pool, reading, text, uncached};
 use crate::fake::{Reply, ms, s};
 use bytes::Bytes;
 use futures_util::{FutureExt, future::BoxFuture, poll};
@@ -229,7 +227,11 @@ fn a_shared_request_without_news_is_left_and_not_joined_again() {
             assert_eq!(text(&answer.unwrap()), "\"0x64\"");
         }
         // One timeout and a grace of a second.
-        assert!(began.elapsed() >= ms(2999) && began.elapsed() < ms(3100), "{:?}", began.elapsed());
+        assert!(
+            began.elapsed() >= ms(2999) && began.elapsed() < ms(3100),
+            "{:?}",
+            began.elapsed()
+        );
     });
     assert_eq!(node.fake.sent(), 2);
     // The first caller's own request is there yet.
@@ -359,7 +361,10 @@ async fn a_read_that_races_with_another_is_dropped_at_every_poll() {
         }
         drop(dropped);
         if !other_ended {
-            assert_eq!(tokio::time::timeout(s(60), other).await.unwrap(), "\"0x64\"");
+            assert_eq!(
+                tokio::time::timeout(s(60), other).await.unwrap(),
+                "\"0x64\""
+            );
         }
         if !number_ended {
             assert_eq!(tokio::time::timeout(s(60), number).await.unwrap(), 100);
@@ -367,7 +372,10 @@ async fn a_read_that_races_with_another_is_dropped_at_every_poll() {
         tokio::time::sleep(s(1)).await;
         assert_eq!(a.fake.open() + b.fake.open(), 0, "{polls}");
         let busy = pool.snapshot().endpoints;
-        assert!(busy.iter().all(|endpoint| endpoint.in_flight == 0), "{polls}");
+        assert!(
+            busy.iter().all(|endpoint| endpoint.in_flight == 0),
+            "{polls}"
+        );
         assert_eq!(balance(&pool, "latest").await, "\"0x64\"", "{polls}");
         polls += 1;
     }

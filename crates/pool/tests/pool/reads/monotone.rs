@@ -1,8 +1,8 @@
 //! Never backwards: scenarios P06 to P08, P14 to P19, P21; P-5, P-7 to P-9.
 
 use super::node::{
-    Node, X, after, ask, balance, balance_with, block_number, pool, read, reading, receipt, text,
-    ordered, transaction, uncached,
+    Node, X, after, ask, balance, balance_with, block_number, ordered, pool, read, reading,
+    receipt, text, transaction, uncached,
 };
 use crate::fake::{Reply, ms, s};
 use highwater::{
@@ -75,7 +75,10 @@ async fn a_block_number_never_falls_below_what_was_shown() {
         }
         after(50).await;
     }
-    assert!(shown.iter().all(|n| n == "\"0x69\"" || n == "\"0x6a\""), "{shown:?}");
+    assert!(
+        shown.iter().all(|n| n == "\"0x69\"" || n == "\"0x6a\""),
+        "{shown:?}"
+    );
     // The head that A had is too old to count by then.
     after(31_000).await;
     pool.probe().await;
@@ -188,8 +191,16 @@ async fn safe_is_forwarded_as_written_and_never_goes_back() {
         assert!(block.starts_with("{\"number\":\"0x5f\""), "{block}");
     }
     a.down(true);
-    assert!(ask(&pool, "eth_getBlockByNumber", safe, within(3000)).await.is_err());
-    assert!(a.asked("eth_getBlockByNumber").iter().all(|params| params == safe));
+    assert!(
+        ask(&pool, "eth_getBlockByNumber", safe, within(3000))
+            .await
+            .is_err()
+    );
+    assert!(
+        a.asked("eth_getBlockByNumber")
+            .iter()
+            .all(|params| params == safe)
+    );
 }
 
 // P-9, scenario P17
@@ -198,8 +209,13 @@ async fn what_was_read_in_a_receipt_binds_what_follows() {
     let (a, b, c) = (Node::new(101), Node::new(100), Node::new(100));
     let t = transaction(7);
     for node in [&a, &b, &c] {
-        let answer = if std::ptr::eq(node, &a) { receipt(&t, 101) } else { "null".into() };
-        node.fake.on("eth_getTransactionReceipt", Reply::result(answer));
+        let answer = if std::ptr::eq(node, &a) {
+            receipt(&t, 101)
+        } else {
+            "null".into()
+        };
+        node.fake
+            .on("eth_getTransactionReceipt", Reply::result(answer));
     }
     let pool = pool(&[&a, &b, &c], reading()).await;
     let answer = read(&pool, "eth_getTransactionReceipt", &format!("[{t}]")).await;
@@ -214,7 +230,10 @@ async fn what_was_read_in_a_receipt_binds_what_follows() {
     c.head(101);
     pool.probe().await;
     a.down(true);
-    assert_eq!(read(&pool, "eth_getCode", &format!("[{X}]")).await, "\"0x65\"");
+    assert_eq!(
+        read(&pool, "eth_getCode", &format!("[{X}]")).await,
+        "\"0x65\""
+    );
 }
 
 /// Every kind of answer that names a block, and what it is asked with.
@@ -223,15 +242,30 @@ fn kinds(block: u64) -> Vec<(&'static str, String, String)> {
     let number = format!("\"{block:#x}\"");
     let hash = super::node::hash(block, 0);
     let parent = super::node::hash(block - 1, 0);
-    let header = format!("{{\"number\":{number},\"hash\":\"{hash}\",\"parentHash\":\"{parent}\",\"transactions\":[]}}");
+    let header = format!(
+        "{{\"number\":{number},\"hash\":\"{hash}\",\"parentHash\":\"{parent}\",\"transactions\":[]}}"
+    );
     let mined = format!("{{\"hash\":{t},\"blockNumber\":{number},\"blockHash\":\"{hash}\"}}");
-    let log = format!("[{{\"blockNumber\":{number},\"blockHash\":\"{hash}\",\"logIndex\":\"0x0\"}}]");
+    let log =
+        format!("[{{\"blockNumber\":{number},\"blockHash\":\"{hash}\",\"logIndex\":\"0x0\"}}]");
     vec![
-        ("eth_getBlockByHash", format!("[\"{hash}\",false]"), header.clone()),
+        (
+            "eth_getBlockByHash",
+            format!("[\"{hash}\",false]"),
+            header.clone(),
+        ),
         ("eth_getBlockByNumber", format!("[{number},false]"), header),
         ("eth_getTransactionByHash", format!("[{t}]"), mined),
-        ("eth_getTransactionReceipt", format!("[{t}]"), receipt(&t, block)),
-        ("eth_getLogs", format!("[{{\"fromBlock\":\"0x64\",\"toBlock\":{number}}}]"), log.clone()),
+        (
+            "eth_getTransactionReceipt",
+            format!("[{t}]"),
+            receipt(&t, block),
+        ),
+        (
+            "eth_getLogs",
+            format!("[{{\"fromBlock\":\"0x64\",\"toBlock\":{number}}}]"),
+            log.clone(),
+        ),
         ("eth_getBlockReceipts", format!("[{number}]"), log),
     ]
 }
@@ -244,7 +278,9 @@ async fn every_answer_that_names_a_block_moves_the_mark() {
         a.fake.on(method, Reply::result(answer));
         let pool = ordered(&[&a, &b], reading()).await;
         assert_eq!(block_number(&pool).await, 104);
-        let answer = ask(&pool, method, &params, CallOptions::default()).await.unwrap();
+        let answer = ask(&pool, method, &params, CallOptions::default())
+            .await
+            .unwrap();
         assert_eq!(answer.block(), Some(105), "{method}");
         assert_eq!(block_number(&pool).await, 105, "{method}");
         assert_eq!(balance(&pool, "latest").await, "\"0x69\"", "{method}");
@@ -274,7 +310,9 @@ async fn a_lie_that_was_heard_before_any_head_was_known_binds_nobody() {
         "eth_getTransactionReceipt",
         Reply::result(receipt(&t, 1_000_000)),
     );
-    let pool = super::node::in_order(&[&liar, &b], reading()).build().unwrap();
+    let pool = super::node::in_order(&[&liar, &b], reading())
+        .build()
+        .unwrap();
     b.fake.on("eth_getTransactionReceipt", Reply::refused());
     let params = format!("[{t}]");
     read(&pool, "eth_getTransactionReceipt", &params).await;
@@ -305,9 +343,14 @@ async fn what_one_party_has_seen_does_not_bind_another() {
     let (a, b) = (Node::new(105), Node::new(104));
     let pool = ordered(&[&a, &b], reading()).await;
     let (one, two) = (Viewer::new(), Viewer::new());
-    ask(&pool, "eth_getBlockByNumber", "[\"0x69\",false]", as_viewer(&one))
-        .await
-        .unwrap();
+    ask(
+        &pool,
+        "eth_getBlockByNumber",
+        "[\"0x69\",false]",
+        as_viewer(&one),
+    )
+    .await
+    .unwrap();
     a.down(true);
     // Until the pool knows that A is gone, its head counts.
     for _ in 0..3 {
@@ -350,7 +393,10 @@ async fn a_block_that_the_caller_names_binds_its_call_and_no_other() {
         ..from(200)
     };
     let behind = balance_with(&pool, "latest", options).await;
-    assert!(matches!(behind, Err(Error::Behind { block: 200 })), "{behind:?}");
+    assert!(
+        matches!(behind, Err(Error::Behind { block: 200 })),
+        "{behind:?}"
+    );
     let answer = balance_with(&pool, "latest", as_viewer(&viewer)).await;
     assert_eq!(text(&answer.unwrap()), "\"0x68\"");
 }
@@ -363,7 +409,15 @@ async fn a_node_that_falls_to_its_first_block_pulls_nobody_down() {
     assert_eq!(block_number(&pool).await, 100);
     a.head(0);
     for _ in 0..5 {
-        drop(ask(&pool, "eth_getBlockByNumber", "[\"latest\",false]", within(3000)).await);
+        drop(
+            ask(
+                &pool,
+                "eth_getBlockByNumber",
+                "[\"latest\",false]",
+                within(3000),
+            )
+            .await,
+        );
         pool.probe().await;
         assert!(block_number(&pool).await >= 100);
         assert!(["\"0x64\"", "\"0x65\""].contains(&&*balance(&pool, "latest").await));
@@ -377,10 +431,7 @@ fn pinned(pin: PinSettings) -> Settings {
         pin: Some(pin),
         ..reading().reads
     };
-    Settings {
-        reads,
-        ..reading()
-    }
+    Settings { reads, ..reading() }
 }
 
 // P-5
@@ -392,7 +443,10 @@ async fn a_block_number_comes_from_the_heads_and_costs_no_request() {
     let answer = ask(&pool, "eth_blockNumber", "[]", CallOptions::default())
         .await
         .unwrap();
-    assert_eq!((&*text(&answer), answer.origin()), ("\"0x65\"", Origin::Heads));
+    assert_eq!(
+        (&*text(&answer), answer.origin()),
+        ("\"0x65\"", Origin::Heads)
+    );
     assert_eq!((answer.block(), answer.attempts()), (Some(101), 0));
     assert_eq!(a.fake.seen().len() + b.fake.seen().len(), before);
     assert_eq!(pool.cache_stats().local, 1);

@@ -231,10 +231,7 @@ pub(super) fn builder(nodes: &[&Node], settings: Settings) -> Builder {
 }
 
 /// Also gives what the pool told, once it is closed.
-pub(super) async fn listened(
-    nodes: &[&Node],
-    settings: Settings,
-) -> (Pool, mpsc::Receiver<Event>) {
+pub(super) async fn listened(nodes: &[&Node], settings: Settings) -> (Pool, mpsc::Receiver<Event>) {
     let (told, heard) = mpsc::channel();
     let told = Mutex::new(told);
     let pool = builder(nodes, settings)
@@ -261,7 +258,11 @@ pub(super) fn reorgs(pool: &Pool, heard: &mpsc::Receiver<Event>) -> Vec<(u64, u6
 
 /// The result of a read that must have one.
 pub(super) async fn read(pool: &Pool, method: &str, params: &str) -> String {
-    text(&ask(pool, method, params, CallOptions::default()).await.unwrap())
+    text(
+        &ask(pool, method, params, CallOptions::default())
+            .await
+            .unwrap(),
+    )
 }
 
 pub(super) async fn ask(
@@ -317,7 +318,13 @@ pub(super) async fn balance_with(
     block: &str,
     options: CallOptions,
 ) -> Result<Answer, Error> {
-    ask(pool, "eth_getBalance", &format!("[{X},\"{block}\"]"), options).await
+    ask(
+        pool,
+        "eth_getBalance",
+        &format!("[{X},\"{block}\"]"),
+        options,
+    )
+    .await
 }
 /// A node is gone, and fails until its circuit opens.
 pub(super) async fn lose(pool: &Pool, node: &Node) {
@@ -326,4 +333,3 @@ pub(super) async fn lose(pool: &Pool, node: &Node) {
         pool.probe().await;
     }
 }
-

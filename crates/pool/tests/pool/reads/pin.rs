@@ -1,8 +1,8 @@
 //! Which block `latest` is: scenarios P01 to P05, P09 to P13, P20, P22, M14.
 
 use super::node::{
-    Node, X, after, balance, balance_with, block_number, idle, listened, pool, read, reading, text, ordered,
-    uncached,
+    Node, X, after, balance, balance_with, block_number, idle, listened, ordered, pool, read,
+    reading, text, uncached,
 };
 use crate::fake::{Reply, ms, s};
 use highwater::{
@@ -46,7 +46,11 @@ async fn a_block_that_was_left_out_is_filled_in_where_it_means_latest() {
     let pool = pool(&[&a, &b], uncached()).await;
     let call = format!("[{{\"to\":{X}}}]");
     for (method, params, sent) in [
-        ("eth_call", call.as_str(), format!("[{{\"to\":{X}}},\"0x64\"]")),
+        (
+            "eth_call",
+            call.as_str(),
+            format!("[{{\"to\":{X}}},\"0x64\"]"),
+        ),
         ("eth_getCode", &format!("[{X}]"), format!("[{X},\"0x64\"]")),
         (
             "eth_getStorageAt",
@@ -250,12 +254,11 @@ async fn where_no_head_can_be_read_nothing_is_pinned_to_an_old_one() {
 async fn a_node_that_wants_its_block_gets_it() {
     let a = Node::new(100);
     for method in ["eth_getBalance", "eth_call"] {
-        a.fake.answer(method, |params| {
-            match super::node::element(params, 1) {
+        a.fake
+            .answer(method, |params| match super::node::element(params, 1) {
                 Some(block) => Reply::result(block.to_owned()),
                 None => Reply::error(-32602, "Invalid block param (block not found)"),
-            }
-        });
+            });
     }
     let pool = pool(&[&a], reading()).await;
     let balance = format!("[{X}]");
@@ -281,7 +284,10 @@ async fn without_head_checks_nothing_is_pinned_kept_or_answered_here() {
     assert_eq!(block_number(&pool).await, 90);
     assert_eq!(a.fake.count("eth_blockNumber"), before + 1);
     let stats = pool.cache_stats();
-    assert_eq!((stats.hits, stats.kept, stats.entries, stats.local), (0, 0, 0, 0));
+    assert_eq!(
+        (stats.hits, stats.kept, stats.entries, stats.local),
+        (0, 0, 0, 0)
+    );
 }
 
 // P-3

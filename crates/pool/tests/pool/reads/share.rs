@@ -29,7 +29,11 @@ async fn ten_thousand_callers_make_one_request() {
     slow(&b, 50);
     let pool = pool(&[&a, &b], uncached()).await;
     let calls = (0..10_000).map(|_| balance_with(&pool, "latest", CallOptions::default()));
-    let answers: Vec<_> = join_all(calls).await.into_iter().map(Result::unwrap).collect();
+    let answers: Vec<_> = join_all(calls)
+        .await
+        .into_iter()
+        .map(Result::unwrap)
+        .collect();
     assert_eq!(a.fake.sent() + b.fake.sent(), 1);
     let first = answers[0].bytes();
     for answer in &answers {
@@ -74,7 +78,8 @@ async fn a_shared_request_is_told() {
 #[tokio::test(start_paused = true)]
 async fn the_same_request_in_another_spelling_is_shared() {
     let a = Node::new(100);
-    a.fake.answer("eth_call", |_| Reply::result("\"0x01\"").after(ms(50)));
+    a.fake
+        .answer("eth_call", |_| Reply::result("\"0x01\"").after(ms(50)));
     let pool = pool(&[&a], uncached()).await;
     let calls = [
         "[{\"to\":\"0xAA\",\"data\":\"0xbb\"}]",
@@ -134,7 +139,11 @@ async fn pending_is_nobody_elses() {
 #[tokio::test(start_paused = true)]
 async fn what_is_never_shared_is_not() {
     let a = Node::new(100);
-    for method in ["eth_newFilter", "eth_sendRawTransaction", "eth_getFilterChanges"] {
+    for method in [
+        "eth_newFilter",
+        "eth_sendRawTransaction",
+        "eth_getFilterChanges",
+    ] {
         a.fake.on(method, Reply::result("\"0x1\"").after(ms(50)));
     }
     let pool = pool(&[&a], uncached()).await;
@@ -256,7 +265,10 @@ async fn every_caller_has_a_deadline_of_its_own() {
             }
             let asked = Instant::now();
             let answer = balance_with(&pool, "0x64", within(ms(200))).await;
-            assert!(matches!(answer, Err(Error::DeadlineExceeded { .. })), "{answer:?}");
+            assert!(
+                matches!(answer, Err(Error::DeadlineExceeded { .. })),
+                "{answer:?}"
+            );
             assert_eq!(asked.elapsed(), ms(200));
         };
         let patient = async {
@@ -294,7 +306,10 @@ async fn a_caller_with_more_time_goes_on_when_the_shared_request_has_none_left()
         slow(&a, 50);
     };
     let (first, second, ()) = tokio::join!(first, second, healed);
-    assert!(matches!(first, Err(Error::DeadlineExceeded { .. })), "{first:?}");
+    assert!(
+        matches!(first, Err(Error::DeadlineExceeded { .. })),
+        "{first:?}"
+    );
     assert_eq!(text(&second.unwrap()), "\"0x64\"");
 }
 
@@ -306,11 +321,15 @@ async fn what_came_before_the_request_counts_towards_the_deadline() {
     let pool = builder.build().unwrap();
     pool.probe().await;
     tokio::time::sleep(s(3)).await;
-    a.fake.on("eth_blockNumber", Reply::result("\"0x64\"").after(s(4)));
+    a.fake
+        .on("eth_blockNumber", Reply::result("\"0x64\"").after(s(4)));
     a.fake.on("eth_getBalance", Reply::hang());
     let began = Instant::now();
     let answer = balance_with(&pool, "latest", CallOptions::default()).await;
-    assert!(matches!(answer, Err(Error::DeadlineExceeded { .. })), "{answer:?}");
+    assert!(
+        matches!(answer, Err(Error::DeadlineExceeded { .. })),
+        "{answer:?}"
+    );
     assert_eq!(began.elapsed(), s(10));
 }
 
@@ -320,7 +339,9 @@ async fn a_shared_request_that_moves_on_is_waited_for() {
     let (a, b) = (Node::new(100), Node::new(100));
     // Each attempt ends within its timeout, both together take longer than one may.
     a.fake.on("eth_getBalance", Reply::hang());
-    b.fake.answer("eth_getBalance", |_| Reply::result("\"0x64\"").after(ms(900)));
+    b.fake.answer("eth_getBalance", |_| {
+        Reply::result("\"0x64\"").after(ms(900))
+    });
     let settings = Settings {
         race: 0,
         ..uncached()
