@@ -204,6 +204,13 @@ impl<K: Eq + Hash, S: BuildHasher, T> Flights<K, S, T> {
         self.len() == 0
     }
 
+    /// How many callers wait now, for all requests together.
+    #[must_use]
+    pub fn waiters(&self) -> u64 {
+        let flights = self.joinable.values().chain(&self.detached);
+        flights.map(|flight| u64::from(flight.waiters)).sum()
+    }
+
     fn flight<Q>(&mut self, key: &Q, id: FlightId) -> Option<&mut Flight<T>>
     where
         K: Borrow<Q>,

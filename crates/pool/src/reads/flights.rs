@@ -109,6 +109,11 @@ impl Flights {
         ))))
     }
 
+    /// How many callers wait now.
+    pub(super) fn waiters(&self) -> u64 {
+        self.0.lock().waiters()
+    }
+
     /// Waits for the request of a key; `make` makes it where there is none. `None`: the caller's
     /// deadline came first.
     ///

@@ -115,6 +115,9 @@ impl Read<'_> {
             Some(body) => Class::of(self.found, body.form(), present),
             None => Class::Never(highwater_core::cache::Uncached::Unclear),
         };
+        if first {
+            state.sight.on_read(class, now);
+        }
         if let (Some(body), true) = (key, inner.reads.store.is_on() && !self.options.bypass_cache) {
             let found = self.remembered(
                 inner, state, &reader, class, floor, body, buffer, now, first,

@@ -106,7 +106,12 @@ impl Reads {
     }
 
     pub(crate) fn stats(&self) -> CacheStats {
-        self.tally.view(self.store.entries(), self.store.bytes())
+        CacheStats {
+            entries: self.store.entries(),
+            bytes: self.store.bytes(),
+            waiting: self.flights.waiters(),
+            ..self.tally.view()
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 use highwater_core::{
     ChainId, EndpointId, Now,
     answer::Named,
-    cache::{CacheSettings, Policy, View},
+    cache::{CacheSettings, Class, Policy, View},
     chains,
     event::Event,
     floor::Falls,
@@ -16,6 +16,9 @@ use highwater_core::{
 };
 use smallvec::SmallVec;
 use std::time::{Duration, Instant};
+
+/// How long headers are read after the last read that may be served from memory.
+const WATCHED: Duration = Duration::from_secs(60);
 
 /// How long a header that was asked for may take before another is asked for.
 const HEADER_PATIENCE: Duration = Duration::from_secs(2);
@@ -30,6 +33,8 @@ pub(crate) struct Sight {
     chain: Option<(ChainId, Policy, PresentState)>,
     /// The reference head when last looked at.
     reference: Option<u64>,
+    /// When something was last read that a block leaving the chain would make untrue.
+    read: Option<Instant>,
     /// A header that is being fetched, and since when.
     asked: Option<(u64, Instant)>,
     /// The reference fell below the tip, to here, and these voices were asked which block they have
@@ -46,6 +51,7 @@ impl Sight {
             finalized: None,
             chain: None,
             reference: None,
+            read: None,
             asked: None,
             fell: None,
             missing: None,
@@ -87,6 +93,16 @@ impl Sight {
             finalized: self.finalized,
             recent: &self.recent,
             now: now.mono,
+        }
+    }
+
+    /// A read came that may be served from memory.
+    pub(super) fn on_read(&mut self, class: Class, now: Now) {
+        match class {
+            Class::Moving | Class::Number(_) | Class::Hash(_) | Class::Transaction => {
+                self.read = Some(now.mono);
+            }
+            Class::Never(_) | Class::Fixed | Class::Present => {}
         }
     }
 
@@ -195,6 +211,11 @@ impl Sight {
     ) -> Option<u64> {
         let cache = router.settings().reads.cache.as_ref()?;
         let policy = self.policy()?;
+        // Where nobody reads, nothing would be served by it.
+        let read = self.read?;
+        if now.mono.saturating_duration_since(read) > WATCHED {
+            return None;
+        }
         let instant = policy.finality == highwater_core::cache::Finality::Instant;
         if !cache.headers || policy.is_local() || instant {
             return None;

@@ -6,7 +6,7 @@
 use bytes::Bytes;
 use highwater_core::cache::{CacheSettings, Stamp};
 use quick_cache::{Weighter, sync::Cache};
-use std::sync::Arc;
+use std::{cell::Cell, sync::Arc};
 
 /// What an entry costs beside its key and its bytes, about.
 const OVERHEAD: u64 = 256;
@@ -23,13 +23,20 @@ pub(super) struct Entry {
     pub(super) block: Option<u64>,
 }
 
+/// Weighs entries so that both bounds hold: none is lighter than its share of the bytes.
 #[derive(Clone, Debug)]
-struct Weigh;
+struct Weigh {
+    least: u64,
+}
 
 impl Weighter<Box<[u8]>, Entry> for Weigh {
     fn weight(&self, key: &Box<[u8]>, entry: &Entry) -> u64 {
-        key.len() as u64 + entry.result.len() as u64 + OVERHEAD
+        size(key, entry).max(self.least)
     }
+}
+
+const fn size(key: &[u8], entry: &Entry) -> u64 {
+    key.len() as u64 + entry.result.len() as u64 + OVERHEAD
 }
 
 /// The store of one pool. One that is off holds nothing.
@@ -45,7 +52,9 @@ impl Store {
             Cache::with(
                 settings.entries,
                 settings.bytes,
-                Weigh,
+                Weigh {
+                    least: settings.bytes / settings.entries.max(1) as u64,
+                },
                 foldhash::quality::RandomState::default(),
                 quick_cache::sync::DefaultLifecycle::default(),
             )
@@ -69,7 +78,7 @@ impl Store {
         let Some(cache) = &self.cache else {
             return false;
         };
-        if Weigh.weight(&key, &entry) > self.largest {
+        if size(&key, &entry) > self.largest {
             return false;
         }
         let newer = |known: &Entry| {
@@ -88,7 +97,16 @@ impl Store {
         self.cache.as_ref().map_or(0, |cache| cache.len() as u64)
     }
 
+    /// Looks at every entry.
     pub(super) fn bytes(&self) -> u64 {
-        self.cache.as_ref().map_or(0, Cache::weight)
+        let total = Cell::new(0);
+        if let Some(cache) = &self.cache {
+            // The one look at all entries that copies none of them.
+            cache.retain(|key, entry| {
+                total.set(total.get() + size(key, entry));
+                true
+            });
+        }
+        total.get()
     }
 }

@@ -39,6 +39,8 @@ pub struct CacheStats {
     pub bytes: u64,
     /// Reads that shared the request of another caller (P-10).
     pub shared: u64,
+    /// Callers that wait now for requests that others may join (P-10).
+    pub waiting: u64,
     /// `eth_blockNumber` answered from the heads (P-5).
     pub local: u64,
     /// Reads at `latest` that went out unpinned, because no head was trusted (P-2).
@@ -54,7 +56,7 @@ impl Tally {
         *self.refusals.lock().entry(why.name()).or_default() += 1;
     }
 
-    pub(super) fn view(&self, entries: u64, bytes: u64) -> CacheStats {
+    pub(super) fn view(&self) -> CacheStats {
         let list = |counts: &Mutex<BTreeMap<&'static str, u64>>| {
             let counts = counts.lock();
             counts.iter().map(|(name, count)| (*name, *count)).collect()
@@ -66,11 +68,10 @@ impl Tally {
             misses_by,
             kept: self.refreshes.load(Relaxed),
             refused_by: list(&self.refusals),
-            entries,
-            bytes,
             shared: self.shared.load(Relaxed),
             local: self.local.load(Relaxed),
             unpinned: self.unpinned.load(Relaxed),
+            ..CacheStats::default()
         }
     }
 }

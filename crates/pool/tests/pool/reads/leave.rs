@@ -69,10 +69,9 @@ async fn the_first_caller_leaves_at_any_point_and_the_others_do_not_notice() {
                 others = vec![reader(&pool), reader(&pool)];
             }
             if !finished {
-                for other in others {
-                    let other = tokio::time::timeout(s(60), other).await;
-                    assert!(other.is_ok(), "stuck after {polls}, joined at {joined}");
-                }
+                let others = futures_util::future::join_all(others);
+                let others = tokio::time::timeout(s(60), others).await;
+                assert!(others.is_ok(), "stuck after {polls}, joined at {joined}");
                 let most = if joined < polls { 1 } else { 2 };
                 assert!(a.fake.sent() <= most, "{polls} {joined}");
                 assert_eq!(a.fake.open(), 0);
@@ -117,6 +116,7 @@ async fn the_last_caller_to_leave_ends_the_request() {
             tokio::task::yield_now().await;
         }
         assert_eq!(a.fake.open(), 0, "{callers}");
+        assert_eq!(pool.cache_stats().waiting, 0);
         let endpoint = &pool.snapshot().endpoints[0];
         assert_eq!((endpoint.in_flight, endpoint.counters.cancelled), (0, 1));
         // Nobody joins what was given up.
@@ -185,6 +185,7 @@ async fn a_transport_that_panics_leaves_nothing_stuck() {
         way.times.store(0, SeqCst);
         assert_eq!(balance(&pool, "0x64").await, "\"0x64\"");
         assert_eq!(pool.snapshot().endpoints[0].in_flight, 0);
+        assert_eq!(pool.cache_stats().waiting, 0);
     }
 }
 
@@ -371,6 +372,7 @@ async fn a_read_that_races_with_another_is_dropped_at_every_poll() {
         }
         tokio::time::sleep(s(1)).await;
         assert_eq!(a.fake.open() + b.fake.open(), 0, "{polls}");
+        assert_eq!(pool.cache_stats().waiting, 0, "{polls}");
         let busy = pool.snapshot().endpoints;
         assert!(
             busy.iter().all(|endpoint| endpoint.in_flight == 0),

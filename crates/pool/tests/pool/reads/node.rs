@@ -64,13 +64,7 @@ impl Node {
         }
         let chain = Arc::clone(&node.chain);
         node.fake.answer("eth_getBlockByNumber", move |params| {
-            let chain = *chain.lock().unwrap();
-            let number = match element(params, 0).unwrap() {
-                "\"latest\"" => chain.head,
-                "\"finalized\"" | "\"safe\"" => chain.finalized,
-                number => hex(number),
-            };
-            Reply::result(chain.block(number))
+            Reply::result(chain.lock().unwrap().by_number(params))
         });
         let chain = Arc::clone(&node.chain);
         node.fake.answer("eth_getBlockByHash", move |params| {
@@ -116,6 +110,14 @@ impl Node {
 impl Chain {
     fn hash(&self, number: u64) -> String {
         hash(number, if number > self.fork { self.branch } else { 0 })
+    }
+
+    fn by_number(&self, params: &str) -> String {
+        self.block(match element(params, 0).unwrap() {
+            "\"latest\"" => self.head,
+            "\"finalized\"" | "\"safe\"" => self.finalized,
+            number => hex(number),
+        })
     }
 
     fn block(&self, number: u64) -> String {

@@ -315,7 +315,7 @@ async fn racers_and_hedges_carry_the_same_block() {
 #[tokio::test(start_paused = true)]
 async fn a_pinned_read_goes_to_nobody_whose_head_is_unknown() {
     let (known, mute) = (Node::new(100), Node::new(100));
-    mute.fake.on("eth_blockNumber", Reply::refused());
+    mute.fake.on("eth_blockNumber", Reply::result("\"?\""));
     let pool = pool(&[&known, &mute], uncached()).await;
     known.fake.on("eth_getBalance", Reply::refused());
     let options = CallOptions {
