@@ -11,6 +11,8 @@ use std::{collections::BTreeMap, sync::Arc};
 /// Reads of an ordinary run and of a long one.
 const READS: u64 = 10_000;
 const LONG: u64 = 1_000_000;
+/// Of an event that is told.
+const WIDTH: usize = 260;
 
 fn list(found: &[(u64, Violation)]) -> String {
     let mut kinds: BTreeMap<_, (u64, Vec<String>)> = BTreeMap::new();
@@ -28,6 +30,24 @@ fn list(found: &[(u64, Violation)]) -> String {
     text
 }
 
+/// The scenario of a seed, and what happened there between two moments in milliseconds.
+fn story(seed: u64, from: u64, until: u64) -> String {
+    let draft = generate(seed);
+    let played = play(&draft.scenario(), &Arc::default());
+    let mut text = format!("{draft}\n");
+    for event in played.history.events() {
+        let at = event.at().as_millis();
+        if (u128::from(from)..=u128::from(until)).contains(&at) {
+            let line: String = format!("{event:?}").chars().take(WIDTH).collect();
+            text += &format!("{line}\n");
+        }
+    }
+    for violation in played.violations {
+        text += &format!("{violation}\n");
+    }
+    text
+}
+
 // P-3, P-8, P-11, P-14
 #[test]
 fn no_read_is_taken_back_misplaced_stale_or_orphaned() {
@@ -35,6 +55,10 @@ fn no_read_is_taken_back_misplaced_stale_or_orphaned() {
     let number = |name: &str| std::env::var(name).ok()?.parse().ok();
     let reads = number("HIGHWATER_READS").unwrap_or(if long { LONG } else { READS });
     let first = number("HIGHWATER_SEED").unwrap_or(0);
+    if let (Some(from), Some(until)) = (number("HIGHWATER_FROM"), number("HIGHWATER_UNTIL")) {
+        println!("{}", story(first, from, until));
+        return;
+    }
     let began = std::time::Instant::now();
     let (totals, found) = play_many(first, reads);
     println!(

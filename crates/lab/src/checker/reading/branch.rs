@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::shown::Shown;
 use super::{Read, Reading, Spot};
-use crate::chain::Chain;
+use crate::chain::{Chain, View};
 use crate::checker::{Breach, Violation};
 
 pub(super) fn check(
@@ -48,8 +48,7 @@ pub(super) fn check(
         };
         let age = if read.kept { age } else { Duration::ZERO };
         let from = entry.called.saturating_sub(age);
-        let on_the_chain =
-            chain.branch(&crate::chain::View::healthy(entry.called), spot.height) == spot.branch;
+        let on_the_chain = chain.branch(&View::healthy(entry.called), spot.height) == spot.branch;
         if !on_the_chain && !reading.in_sight(chain, spot, from, answer.at) {
             let height = spot.height;
             report(format!(
@@ -59,6 +58,7 @@ pub(super) fn check(
         }
         statements.until(entry.called);
         if read.kept
+            && !on_the_chain
             && reading.is_sure()
             && let Some((deny, confirm)) = statements.against(spot, entry.called)
         {
@@ -115,18 +115,17 @@ impl Statements<'_> {
                 break;
             }
             self.next += 1;
-            // A header that somebody asked for by its number may be older than the newest one, and
-            // then says nothing, or that the endpoint has gone over to another branch.
-            let newest = self.last.get(&header.node).copied();
-            match newest {
-                Some((_, known)) if header.spot.height < known.height => {
-                    if self.chain.ancestor(known.branch, header.spot.height) != header.spot.branch {
-                        self.last.remove(&header.node);
-                    }
-                }
-                Some(_) | None => {
-                    self.last.insert(header.node, (header.at, header.spot));
-                }
+            // An old block that somebody asks for by its number is nobody's newest; it may show that
+            // its endpoint has gone over to another branch.
+            let heads = self.reading.honest.iter();
+            let heads = heads.filter_map(|node| self.shown.last(*node, header.at));
+            let newest = heads.map(|head| head.height).max();
+            if newest.is_none_or(|newest| header.spot.height >= newest) {
+                self.last.insert(header.node, (header.at, header.spot));
+            } else if let Some((_, known)) = self.last.get(&header.node)
+                && self.chain.ancestor(known.branch, header.spot.height) != header.spot.branch
+            {
+                self.last.remove(&header.node);
             }
         }
     }
@@ -139,13 +138,15 @@ impl Statements<'_> {
             .iter()
             .filter(|(_, (at, _))| now.saturating_sub(*at) <= stale);
         let (mut deny, mut parting) = (0, spot.height);
+        let present = self.chain.branch(&View::healthy(now), spot.height);
         for (node, (_, told)) in fresh.clone() {
             let firm = self.reading.firm.contains(node)
                 && self.shown.last(*node, now).is_some_and(|head| {
                     head.height >= told.height && now.saturating_sub(head.at) < stale
                 });
+            // One that is on neither says nothing of where the network went.
             let other = told.height >= spot.height
-                && self.chain.ancestor(told.branch, spot.height) != spot.branch;
+                && self.chain.ancestor(told.branch, spot.height) == present;
             if firm && other {
                 deny += 1;
                 parting = parting.min(self.parting(*told, spot));

@@ -96,11 +96,11 @@ fn told<'a>(reads: &[Read<'_, 'a>]) -> BTreeMap<Party<'a>, Told> {
         if let Some(tag) = watermark(read) {
             told.entry((client, Some(tag))).or_default().push(at);
         }
-        // The answer of a state read names no block: what it shows is known to who asked for the
-        // newest one.
+        // The answer of a state read names no block: what it shows is known only where `latest` was
+        // made a number.
         let is_state = question::position(read.entry.method).is_some()
             && !read.entry.method.starts_with("eth_getBlock");
-        if read.newest || !is_state {
+        if !is_state || (read.newest && !read.passed) {
             told.entry((client, None)).or_default().push(at);
         }
     }
@@ -113,9 +113,11 @@ fn told<'a>(reads: &[Read<'_, 'a>]) -> BTreeMap<Party<'a>, Told> {
 /// For each fork of the network, the moment at which the last endpoint had left the branch before.
 fn left(reading: &Reading, chain: &Chain) -> Vec<(Fork, Duration)> {
     let spec = chain.spec();
-    let forks = spec.forks.iter().enumerate();
-    let common = forks.filter(|(_, fork)| fork.reach == Reach::Everyone);
-    let all = common.map(|(index, fork)| {
+    let common = spec
+        .forks
+        .iter()
+        .filter(|fork| fork.reach == Reach::Everyone);
+    let all = common.map(|fork| {
         let gone = reading.faults.iter().map(|faults| {
             let is_on = |at| view(faults, at).at >= fork.at;
             let end = fork.at + reading.notice * 100;
@@ -125,7 +127,6 @@ fn left(reading: &Reading, chain: &Chain) -> Vec<(Fork, Duration)> {
             last_off.unwrap_or(fork.at)
         });
         let gone = gone.max().unwrap_or(fork.at);
-        let _ = index;
         (*fork, gone)
     });
     all.collect()

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde_json::Value;
 
 use super::shown::Shown;
-use super::{Read, Reading, question};
+use super::{Read, question};
 use crate::checker::ledger::{Ledger, Reached};
 use crate::checker::question::quantity;
 use crate::checker::{Breach, Violation};
@@ -16,7 +16,7 @@ use crate::checker::{Breach, Violation};
 pub(super) fn check(
     ledger: &Ledger<'_>,
     reads: &[Read<'_, '_>],
-    (reading, shown): (&Reading, &Shown),
+    shown: &Shown,
     found: &mut Vec<Violation>,
 ) {
     one_number(ledger, found);
@@ -48,11 +48,14 @@ pub(super) fn check(
             });
         }
     }
-    let _ = reading;
     for entry in &ledger.entries {
         if let Some(block) = entry_number(entry) {
             asked.insert((entry.method, block));
         }
+    }
+    // What nobody could pin may be kept at the block that it was read at.
+    for read in reads.iter().filter(|read| read.passed) {
+        asked.extend(read.height.map(|height| (read.entry.method, height)));
     }
     for read in reads {
         let is_local = read.entry.method == "eth_blockNumber";

@@ -1,6 +1,6 @@
 //! Heads and headers that endpoints have told, by time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::Spot;
@@ -15,6 +15,8 @@ pub(super) struct Head {
     pub(super) at: Duration,
     pub(super) place: usize,
     pub(super) height: u64,
+    /// It came in the first good answer to its call. Who races and loses may not be heard any more.
+    first: bool,
 }
 
 /// A header that an endpoint told, asked by number or tag.
@@ -41,9 +43,13 @@ impl Shown {
             .filter(|reached| reached.method == "eth_getBlockByNumber")
             .filter_map(|reached| Some(((reached.node, reached.id?), reached.params)))
             .collect();
+        let mut answered: BTreeSet<&str> = BTreeSet::new();
         for served in &ledger.served {
             for (method, reply) in served.sound() {
-                let Some(result) = reply.result else { continue };
+                let Some(result) = reply.result.filter(|result| *result != "null") else {
+                    continue;
+                };
+                let first = reply.id.is_some_and(|id| answered.insert(id));
                 let head = match method {
                     "eth_blockNumber" => text(result).and_then(quantity),
                     "eth_capabilities" => {
@@ -52,11 +58,13 @@ impl Shown {
                     }
                     "eth_getBlockByNumber" => {
                         let spot = spot(result, chain);
-                        shown.headers.extend(spot.map(|spot| Header {
-                            at: served.at,
-                            node: served.node,
-                            spot,
-                        }));
+                        shown
+                            .headers
+                            .extend(spot.filter(|_| first).map(|spot| Header {
+                                at: served.at,
+                                node: served.node,
+                                spot,
+                            }));
                         let latest = reply
                             .id
                             .and_then(|id| asked.get(&(served.node, id.trim_matches('"'))))
@@ -70,6 +78,7 @@ impl Shown {
                         at: served.at,
                         place: served.place,
                         height,
+                        first,
                     });
                 }
             }
@@ -81,7 +90,7 @@ impl Shown {
     pub(super) fn last(&self, node: usize, before: Duration) -> Option<Head> {
         let heads = self.heads.get(&node)?;
         let next = heads.partition_point(|head| head.at < before);
-        next.checked_sub(1).map(|last| heads[last])
+        heads[..next].iter().rfind(|head| head.first).copied()
     }
 
     /// The highest head that an endpoint had told before a place in the history.

@@ -38,7 +38,10 @@ async fn a_hit_is_the_bytes_of_the_answer_and_costs_no_request() {
     assert_eq!(hit.bytes().as_ptr(), again.bytes().as_ptr());
     assert_eq!(a.fake.sent(), 1);
     let stats = pool.cache_stats();
-    assert_eq!((stats.hits, stats.misses, stats.kept, stats.entries), (2, 1, 1, 1));
+    assert_eq!(
+        (stats.hits, stats.misses, stats.kept, stats.entries),
+        (2, 1, 1, 1)
+    );
     assert_eq!(misses(&stats, "absent"), 1);
     assert!(stats.bytes > 0);
     pool.close();
@@ -54,7 +57,10 @@ async fn a_hit_is_the_bytes_of_the_answer_and_costs_no_request() {
         })
         .collect();
     let hit = (CacheEnd::Hit, Some(0));
-    assert_eq!(ends, [(CacheEnd::Miss, None), (CacheEnd::Refresh, None), hit, hit]);
+    assert_eq!(
+        ends,
+        [(CacheEnd::Miss, None), (CacheEnd::Refresh, None), hit, hit]
+    );
 }
 
 // P-11, P-28
@@ -70,7 +76,10 @@ async fn an_answer_may_be_one_block_behind_and_says_so() {
     a.head(102);
     pool.probe().await;
     let fresh = latest(&pool).await;
-    assert_eq!((fresh.origin(), fresh.block()), (Origin::Endpoint, Some(102)));
+    assert_eq!(
+        (fresh.origin(), fresh.block()),
+        (Origin::Endpoint, Some(102))
+    );
     assert_eq!(misses(&pool.cache_stats(), "stale"), 1);
     pool.close();
     let stale = heard.iter().find_map(|event| match event {
@@ -129,7 +138,10 @@ async fn an_answer_below_the_callers_floor_is_a_miss() {
     };
     a.head(102);
     pool.probe().await;
-    assert_eq!(text(&balance_with(&pool, "latest", from).await.unwrap()), "\"0x66\"");
+    assert_eq!(
+        text(&balance_with(&pool, "latest", from).await.unwrap()),
+        "\"0x66\""
+    );
     assert_eq!(misses(&pool.cache_stats(), "floor"), 2);
 }
 
@@ -144,16 +156,22 @@ async fn a_hit_binds_what_its_caller_reads_next() {
         ..CallOptions::default()
     };
     let (one, two) = (Viewer::new(), Viewer::new());
-    let first = balance_with(&pool, "latest", from(&one, Some(105))).await.unwrap();
+    let first = balance_with(&pool, "latest", from(&one, Some(105)))
+        .await
+        .unwrap();
     assert_eq!(first.block(), Some(105));
     // A lone leader's block is above the newest head that anybody confirmed, so it is not served.
     b.head(105);
     pool.probe().await;
-    let hit = balance_with(&pool, "latest", from(&two, None)).await.unwrap();
+    let hit = balance_with(&pool, "latest", from(&two, None))
+        .await
+        .unwrap();
     assert_eq!(hit.block(), Some(105));
     b.head(104);
     pool.probe().await;
-    let number = ask(&pool, "eth_blockNumber", "[]", from(&two, None)).await.unwrap();
+    let number = ask(&pool, "eth_blockNumber", "[]", from(&two, None))
+        .await
+        .unwrap();
     assert_eq!(text(&number), "\"0x69\"");
 }
 
@@ -168,7 +186,11 @@ async fn every_spelling_of_latest_has_one_entry() {
         format!("[{X},\"0x64\"]"),
         format!("[ {} , \"latest\" ]", X.to_uppercase().replace("0X", "0x")),
     ] {
-        assert_eq!(read(&pool, "eth_getBalance", &params).await, "\"0x64\"", "{params}");
+        assert_eq!(
+            read(&pool, "eth_getBalance", &params).await,
+            "\"0x64\"",
+            "{params}"
+        );
     }
     assert_eq!((a.fake.sent(), pool.cache_stats().entries), (1, 1));
     // Another number is another answer.
@@ -199,9 +221,14 @@ async fn a_block_that_was_fetched_at_latest_is_stamped_with_its_own_number() {
     read(&pool, "eth_getBlockByNumber", "[\"latest\",false]").await;
     a.head(103);
     pool.probe().await;
-    let hit = ask(&pool, "eth_getBlockByNumber", "[\"latest\",false]", CallOptions::default())
-        .await
-        .unwrap();
+    let hit = ask(
+        &pool,
+        "eth_getBlockByNumber",
+        "[\"latest\",false]",
+        CallOptions::default(),
+    )
+    .await
+    .unwrap();
     assert_eq!((hit.origin(), hit.block()), (Origin::Cache, Some(102)));
 }
 
@@ -213,7 +240,9 @@ async fn without_a_pin_an_answer_is_stamped_with_the_lowest_head() {
     settings.reads.pin = None;
     let pool = pool(&[&a, &b], settings).await;
     assert_eq!(balance(&pool, "latest").await, "\"latest\"");
-    let hit = balance_with(&pool, "latest", CallOptions::default()).await.unwrap();
+    let hit = balance_with(&pool, "latest", CallOptions::default())
+        .await
+        .unwrap();
     assert_eq!((hit.origin(), hit.block()), (Origin::Cache, Some(101)));
     // Where one of them is unknown, nothing says at which block it was read.
     let (a, b) = (Node::new(102), Node::new(101));
@@ -238,7 +267,10 @@ async fn bypass_serves_nothing_from_memory_and_keeps_what_it_gets() {
     };
     a.fake.on("eth_getBalance", Reply::result("\"0x7\""));
     let answer = balance_with(&pool, "latest", bypass).await.unwrap();
-    assert_eq!((&*text(&answer), answer.origin()), ("\"0x7\"", Origin::Endpoint));
+    assert_eq!(
+        (&*text(&answer), answer.origin()),
+        ("\"0x7\"", Origin::Endpoint)
+    );
     assert_eq!(balance(&pool, "latest").await, "\"0x7\"");
     assert_eq!(a.fake.sent(), 2);
 }
@@ -252,7 +284,10 @@ async fn a_cache_that_is_off_holds_nothing() {
     balance(&pool, "latest").await;
     assert_eq!(a.fake.sent(), 2);
     let stats = pool.cache_stats();
-    assert_eq!((stats.hits, stats.misses, stats.kept, stats.entries), (0, 0, 0, 0));
+    assert_eq!(
+        (stats.hits, stats.misses, stats.kept, stats.entries),
+        (0, 0, 0, 0)
+    );
 }
 
 // P-11, R-16
@@ -263,11 +298,16 @@ async fn an_implausible_head_neither_ages_nor_serves_an_answer() {
     balance(&pool, "latest").await;
     liar.head(5000);
     pool.probe().await;
-    let hit = balance_with(&pool, "latest", CallOptions::default()).await.unwrap();
+    let hit = balance_with(&pool, "latest", CallOptions::default())
+        .await
+        .unwrap();
     assert_eq!(hit.origin(), Origin::Cache);
     // Served at a number that only the liar has: nobody knows that block.
     let own = balance_with(&pool, "0x1388", CallOptions::default()).await;
-    assert!(!matches!(&own, Ok(answer) if answer.origin() == Origin::Cache), "{own:?}");
+    assert!(
+        !matches!(&own, Ok(answer) if answer.origin() == Origin::Cache),
+        "{own:?}"
+    );
 }
 
 // P-16
@@ -289,7 +329,8 @@ async fn the_cache_is_bounded_by_entries_and_by_bytes() {
     assert!((1..100).contains(&entries), "{entries}");
     let a = Node::new(100);
     let long = "0".repeat(2000);
-    a.fake.on("eth_getBalance", Reply::result(format!("\"0x{long}\"")));
+    a.fake
+        .on("eth_getBalance", Reply::result(format!("\"0x{long}\"")));
     let bytes = 64 * 1024;
     let pool = super::node::pool(&[&a], with(|cache| cache.bytes = bytes)).await;
     many(&pool, 200).await;
@@ -298,14 +339,16 @@ async fn the_cache_is_bounded_by_entries_and_by_bytes() {
     assert!(stats.entries > 0 && stats.kept > stats.entries);
     // One answer that would push out most of the others is not kept.
     let huge = "0".repeat(20_000);
-    a.fake.on("eth_getBalance", Reply::result(format!("\"0x{huge}\"")));
+    a.fake
+        .on("eth_getBalance", Reply::result(format!("\"0x{huge}\"")));
     let kept = stats.kept;
     read(&pool, "eth_getBalance", &format!("[{X},\"latest\"]")).await;
     assert_eq!(pool.cache_stats().kept, kept);
 }
 
 fn on_chain(node: &Node, chain: u64, settings: Settings) -> highwater::Builder {
-    node.fake.on("eth_chainId", Reply::result(format!("\"{chain:#x}\"")));
+    node.fake
+        .on("eth_chainId", Reply::result(format!("\"{chain:#x}\"")));
     builder(&[node], settings).chain(ChainId(chain))
 }
 

@@ -1,8 +1,8 @@
 //! Headers of new heads, and blocks that leave the chain (P-14).
 
 use super::node::{
-    Node, X, after, ask, balance, block_number, hash, listened, misses, pool, read,
-    reading, receipt, refused, reorgs, transaction, watching,
+    Node, X, after, ask, balance, block_number, hash, listened, misses, pool, read, reading,
+    receipt, refused, reorgs, transaction, watching,
 };
 use crate::fake::Reply;
 use highwater::{CallOptions, Origin, Pool, core::settings::Settings};
@@ -73,7 +73,10 @@ async fn no_header_is_read_where_nothing_would_be_served_by_it() {
     let a = Node::new(100);
     a.fake.on("eth_chainId", Reply::result("\"0xa86a\""));
     let builder = super::node::builder(&[&a], watching());
-    let pool = builder.chain(highwater::core::ChainId(43114)).build().unwrap();
+    let pool = builder
+        .chain(highwater::core::ChainId(43114))
+        .build()
+        .unwrap();
     pool.probe().await;
     balance(&pool, "latest").await;
     grow(&pool, &[&a], 101..=103).await;
@@ -91,7 +94,10 @@ async fn a_gap_is_closed_by_hashes_and_what_was_kept_below_is_served_on() {
     grow(&pool, &[&a], [110]).await;
     // Above the tip are 102 to 110: one by number, the others by hash.
     assert_eq!(a.fake.count("eth_getBlockByHash"), 8);
-    assert_eq!(origin(&pool, "eth_getBlockByNumber", block).await, Origin::Cache);
+    assert_eq!(
+        origin(&pool, "eth_getBlockByNumber", block).await,
+        Origin::Cache
+    );
 }
 
 // P-14
@@ -104,14 +110,20 @@ async fn a_gap_that_is_too_long_is_given_up_and_so_is_what_was_kept_below_it() {
     read(&pool, "eth_getBlockByNumber", block).await;
     grow(&pool, &[&a], [140]).await;
     assert_eq!(a.fake.count("eth_getBlockByHash"), 16);
-    assert_eq!(origin(&pool, "eth_getBlockByNumber", block).await, Origin::Endpoint);
+    assert_eq!(
+        origin(&pool, "eth_getBlockByNumber", block).await,
+        Origin::Endpoint
+    );
     assert_eq!(misses(&pool.cache_stats(), "unlinked"), 1);
     // The chain began anew, and goes on.
     grow(&pool, &[&a], [141, 142]).await;
     assert_eq!(a.fake.count("eth_getBlockByHash"), 16);
     let newest = "[\"0x8e\",false]";
     read(&pool, "eth_getBlockByNumber", newest).await;
-    assert_eq!(origin(&pool, "eth_getBlockByNumber", newest).await, Origin::Cache);
+    assert_eq!(
+        origin(&pool, "eth_getBlockByNumber", newest).await,
+        Origin::Cache
+    );
 }
 
 // P-14
@@ -124,11 +136,15 @@ async fn a_block_that_left_takes_its_answers_with_it_and_is_told() {
     grow(&pool, &nodes, 101..=103).await;
     let t = transaction(7);
     for node in nodes {
-        node.fake.on("eth_getTransactionReceipt", Reply::result(receipt(&t, 102)));
+        node.fake
+            .on("eth_getTransactionReceipt", Reply::result(receipt(&t, 102)));
     }
     let reads = [
         ("eth_getBlockByNumber", "[\"0x66\",false]".to_owned()),
-        ("eth_getBlockByHash", format!("[\"{}\",false]", hash(102, 0))),
+        (
+            "eth_getBlockByHash",
+            format!("[\"{}\",false]", hash(102, 0)),
+        ),
         ("eth_getTransactionReceipt", format!("[{t}]")),
         ("eth_getBalance", format!("[{X},\"latest\"]")),
     ];
@@ -136,15 +152,22 @@ async fn a_block_that_left_takes_its_answers_with_it_and_is_told() {
     read(&pool, below.0, below.1).await;
     for (method, params) in &reads {
         read(&pool, method, params).await;
-        assert_eq!(origin(&pool, method, params).await, Origin::Cache, "{method}");
+        assert_eq!(
+            origin(&pool, method, params).await,
+            Origin::Cache,
+            "{method}"
+        );
     }
     for node in nodes {
         node.branch(101, 1);
-        node.fake.on("eth_getTransactionReceipt", Reply::result("null"));
+        node.fake
+            .on("eth_getTransactionReceipt", Reply::result("null"));
     }
     grow(&pool, &nodes, [104]).await;
     for (method, params) in &reads {
-        let answer = ask(&pool, method, params, CallOptions::default()).await.unwrap();
+        let answer = ask(&pool, method, params, CallOptions::default())
+            .await
+            .unwrap();
         assert_eq!(answer.origin(), Origin::Endpoint, "{method}");
     }
     assert_eq!(origin(&pool, below.0, below.1).await, Origin::Cache);
@@ -166,14 +189,23 @@ async fn a_block_that_a_caller_is_answered_shows_a_reorganisation_too() {
     }
     read(&pool, "eth_getBlockByNumber", &block(103)).await;
     let before = a.fake.sent();
-    assert_eq!(origin(&pool, "eth_getBlockByNumber", &block(103)).await, Origin::Cache);
+    assert_eq!(
+        origin(&pool, "eth_getBlockByNumber", &block(103)).await,
+        Origin::Cache
+    );
     assert_eq!(a.fake.sent(), before);
     a.branch(102, 1);
     a.head(104);
     pool.probe().await;
     read(&pool, "eth_getBlockByNumber", &block(104)).await;
     // Its parent is not known yet; then it is.
-    let answer = ask(&pool, "eth_getBlockByNumber", &block(103), CallOptions::default()).await;
+    let answer = ask(
+        &pool,
+        "eth_getBlockByNumber",
+        &block(103),
+        CallOptions::default(),
+    )
+    .await;
     let answer = answer.unwrap();
     assert_eq!(answer.origin(), Origin::Endpoint);
     assert!(super::node::text(&answer).contains(&a.hash(103)));
@@ -199,22 +231,35 @@ async fn a_height_that_is_disputed_is_neither_served_nor_kept() {
     };
     // Both say what they have there.
     for _ in 0..4 {
-        ask(&pool, "eth_getBlockByNumber", newest, bypass()).await.unwrap();
+        ask(&pool, "eth_getBlockByNumber", newest, bypass())
+            .await
+            .unwrap();
     }
     let mut hashes = Vec::new();
     for _ in 0..4 {
-        let answer = ask(&pool, "eth_getBlockByNumber", newest, CallOptions::default());
+        let answer = ask(
+            &pool,
+            "eth_getBlockByNumber",
+            newest,
+            CallOptions::default(),
+        );
         let answer = answer.await.unwrap();
         hashes.push((answer.origin(), answer.endpoint().to_owned()));
     }
-    assert!(hashes.iter().all(|(origin, _)| *origin == Origin::Endpoint), "{hashes:?}");
+    assert!(
+        hashes.iter().all(|(origin, _)| *origin == Origin::Endpoint),
+        "{hashes:?}"
+    );
     let stats = pool.cache_stats();
     let doubts = ["disputed", "off_chain", "rival"].map(|why| refused(&stats, why));
     assert!(doubts.iter().sum::<u64>() >= 2, "{stats:?}");
     // What is below the fork is nobody's dispute.
     let below = "[\"0x65\",false]";
     read(&pool, "eth_getBlockByNumber", below).await;
-    assert_eq!(origin(&pool, "eth_getBlockByNumber", below).await, Origin::Cache);
+    assert_eq!(
+        origin(&pool, "eth_getBlockByNumber", below).await,
+        Origin::Cache
+    );
 }
 
 // P-14, R-16
@@ -234,10 +279,18 @@ async fn a_header_of_one_liar_empties_nothing_and_moves_nothing() {
     for _ in 0..3 {
         after(500).await;
         pool.probe().await;
-        drop(ask(&pool, "eth_getBlockByNumber", "[\"latest\",false]", CallOptions {
-            bypass_cache: true,
-            ..CallOptions::default()
-        }).await);
+        drop(
+            ask(
+                &pool,
+                "eth_getBlockByNumber",
+                "[\"latest\",false]",
+                CallOptions {
+                    bypass_cache: true,
+                    ..CallOptions::default()
+                },
+            )
+            .await,
+        );
     }
     assert!(block_number(&pool).await <= 105);
     assert!(reorgs(&pool, &heard).is_empty());
@@ -258,10 +311,22 @@ async fn a_block_far_above_every_head_is_no_header() {
         hash(4999, 9)
     );
     for node in [&a, &liar] {
-        node.fake.on("eth_getBlockByNumber", Reply::result(far.clone()));
+        node.fake
+            .on("eth_getBlockByNumber", Reply::result(far.clone()));
     }
-    drop(ask(&pool, "eth_getBlockByNumber", "[\"latest\",false]", CallOptions::default()).await);
-    assert_eq!(origin(&pool, "eth_getBlockByNumber", block).await, Origin::Cache);
+    drop(
+        ask(
+            &pool,
+            "eth_getBlockByNumber",
+            "[\"latest\",false]",
+            CallOptions::default(),
+        )
+        .await,
+    );
+    assert_eq!(
+        origin(&pool, "eth_getBlockByNumber", block).await,
+        Origin::Cache
+    );
     assert!(reorgs(&pool, &heard).is_empty());
 }
 
@@ -283,7 +348,10 @@ async fn a_block_of_a_side_chain_by_its_hash_moves_nothing() {
     let own = read(&pool, "eth_getBlockByNumber", "[\"0x65\",false]").await;
     assert!(own.contains(&hash(101, 0)), "{own}");
     assert_eq!(block_number(&pool).await, 102);
-    assert_eq!(origin(&pool, "eth_getBlockByHash", &params).await, Origin::Endpoint);
+    assert_eq!(
+        origin(&pool, "eth_getBlockByHash", &params).await,
+        Origin::Endpoint
+    );
     assert!(reorgs(&pool, &heard).is_empty());
 }
 
@@ -300,7 +368,10 @@ async fn reading_old_blocks_does_not_make_the_chain_begin_there() {
     grow(&pool, &nodes, [1000, 1001, 1002]).await;
     let newest = "[\"0x3ea\",false]";
     read(&pool, "eth_getBlockByNumber", newest).await;
-    assert_eq!(origin(&pool, "eth_getBlockByNumber", newest).await, Origin::Cache);
+    assert_eq!(
+        origin(&pool, "eth_getBlockByNumber", newest).await,
+        Origin::Cache
+    );
     assert!(reorgs(&pool, &heard).is_empty());
 }
 
@@ -314,7 +385,10 @@ async fn a_read_at_a_hash_is_asked_again_when_the_hash_has_left() {
     for node in nodes {
         node.fake.on("eth_call", Reply::result("\"0x07\""));
     }
-    let block = format!("{{\"blockHash\":\"{}\",\"requireCanonical\":true}}", hash(102, 0));
+    let block = format!(
+        "{{\"blockHash\":\"{}\",\"requireCanonical\":true}}",
+        hash(102, 0)
+    );
     let params = format!("[{{\"to\":{X}}},{block}]");
     assert_eq!(read(&pool, "eth_call", &params).await, "\"0x07\"");
     assert_eq!(origin(&pool, "eth_call", &params).await, Origin::Cache);
@@ -327,7 +401,10 @@ async fn a_read_at_a_hash_is_asked_again_when_the_hash_has_left() {
     }
     grow(&pool, &nodes, [103]).await;
     let answer = ask(&pool, "eth_call", &params, CallOptions::default()).await;
-    assert!(answer.as_ref().map_or(true, highwater::Answer::is_error), "{answer:?}");
+    assert!(
+        answer.as_ref().map_or(true, highwater::Answer::is_error),
+        "{answer:?}"
+    );
 }
 
 // P-12, P-14
@@ -352,5 +429,8 @@ async fn a_read_at_latest_of_a_block_that_left_is_not_served() {
     }
     grow(&pool, &nodes, [103]).await;
     let answer = code().await.unwrap();
-    assert_eq!((answer.origin(), answer.block()), (Origin::Endpoint, Some(103)));
+    assert_eq!(
+        (answer.origin(), answer.block()),
+        (Origin::Endpoint, Some(103))
+    );
 }

@@ -16,17 +16,24 @@ async fn on_chain(nodes: &[&Node], chain: u64, settings: Settings) -> Pool {
         let id = Reply::result(format!("\"{chain:#x}\""));
         node.fake.on("eth_chainId", id);
     }
-    let pool = builder(nodes, settings).chain(ChainId(chain)).build().unwrap();
+    let pool = builder(nodes, settings)
+        .chain(ChainId(chain))
+        .build()
+        .unwrap();
     pool.probe().await;
     pool
 }
 
 /// Asks twice with much time in between; true where the second answer came from memory.
 async fn is_kept(pool: &Pool, method: &str, params: &str) -> bool {
-    let first = ask(pool, method, params, CallOptions::default()).await.unwrap();
+    let first = ask(pool, method, params, CallOptions::default())
+        .await
+        .unwrap();
     after(10_000).await;
     pool.probe().await;
-    let second = ask(pool, method, params, CallOptions::default()).await.unwrap();
+    let second = ask(pool, method, params, CallOptions::default())
+        .await
+        .unwrap();
     let kept = second.origin() == Origin::Cache;
     assert!(!kept || first.bytes() == second.bytes());
     kept
@@ -40,11 +47,17 @@ fn about(node: &Node, block: u64) -> Vec<(&'static str, String)> {
     let place = format!("\"blockNumber\":{number},\"blockHash\":\"{own}\"");
     let log = format!("[{{{place},\"logIndex\":\"0x0\"}}]");
     for (method, answer) in [
-        ("eth_getTransactionByHash", format!("{{\"hash\":{t},{place}}}")),
+        (
+            "eth_getTransactionByHash",
+            format!("{{\"hash\":{t},{place}}}"),
+        ),
         ("eth_getTransactionReceipt", receipt(&t, block)),
         ("eth_getBlockReceipts", log.clone()),
         ("eth_getLogs", log),
-        ("eth_getTransactionByBlockNumberAndIndex", format!("{{\"hash\":{t},{place}}}")),
+        (
+            "eth_getTransactionByBlockNumberAndIndex",
+            format!("{{\"hash\":{t},{place}}}"),
+        ),
     ] {
         node.fake.on(method, Reply::result(answer));
     }
@@ -55,7 +68,10 @@ fn about(node: &Node, block: u64) -> Vec<(&'static str, String)> {
         ("eth_getTransactionReceipt", format!("[{t}]")),
         ("eth_getBlockReceipts", format!("[{number}]")),
         ("eth_getLogs", format!("[{{\"blockHash\":\"{own}\"}}]")),
-        ("eth_getTransactionByBlockNumberAndIndex", format!("[{number},\"0x0\"]")),
+        (
+            "eth_getTransactionByBlockNumberAndIndex",
+            format!("[{number},\"0x0\"]"),
+        ),
         ("eth_getBalance", format!("[{X},{number}]")),
     ]
 }
@@ -131,7 +147,13 @@ async fn before_that_it_is_kept_under_its_hash_while_the_hashes_are_known() {
         pool.probe().await;
     }
     let params = "[\"0x65\",false]";
-    let later = ask(&pool, "eth_getBlockByNumber", params, CallOptions::default()).await;
+    let later = ask(
+        &pool,
+        "eth_getBlockByNumber",
+        params,
+        CallOptions::default(),
+    )
+    .await;
     assert_eq!(later.unwrap().origin(), Origin::Cache);
 }
 
@@ -208,10 +230,21 @@ async fn errors_and_reverts_are_never_kept() {
 async fn what_is_never_kept_is_not() {
     let a = Node::new(100);
     a.finalized(90);
-    for method in ["eth_gasPrice", "eth_maxPriorityFeePerGas", "eth_feeHistory", "eth_syncing"] {
+    for method in [
+        "eth_gasPrice",
+        "eth_maxPriorityFeePerGas",
+        "eth_feeHistory",
+        "eth_syncing",
+    ] {
         a.fake.on(method, Reply::result("\"0x1\""));
     }
-    a.fake.on("eth_getLogs", Reply::result(format!("[{{\"blockNumber\":\"0x63\",\"blockHash\":\"{}\"}}]", hash(99, 0))));
+    a.fake.on(
+        "eth_getLogs",
+        Reply::result(format!(
+            "[{{\"blockNumber\":\"0x63\",\"blockHash\":\"{}\"}}]",
+            hash(99, 0)
+        )),
+    );
     let pool = on_chain(&[&a], 43114, reading()).await;
     let call = format!("[{{\"to\":{X}}}]");
     let at = |block: &str| format!("[{X},\"{block}\"]");
@@ -227,7 +260,10 @@ async fn what_is_never_kept_is_not() {
         ("eth_getBalance", at("finalized")),
         ("eth_getBalance", at("earliest")),
         ("eth_getBlockByNumber", "[\"finalized\",false]".into()),
-        ("eth_getLogs", "[{\"fromBlock\":\"0x60\",\"toBlock\":\"0x63\"}]".into()),
+        (
+            "eth_getLogs",
+            "[{\"fromBlock\":\"0x60\",\"toBlock\":\"0x63\"}]".into(),
+        ),
         // A member that nobody knows may change what is meant.
         ("eth_call", format!("[{{\"to\":{X},\"odd\":1}},\"0x10\"]")),
     ] {
@@ -255,10 +291,21 @@ async fn what_never_changes_is_asked_for_once() {
 async fn an_answer_about_another_block_or_transaction_is_not_kept() {
     let a = Node::new(100);
     let (t, other) = (transaction(7), transaction(8));
-    a.fake.on("eth_getTransactionReceipt", Reply::result(receipt(&other, 50)));
+    a.fake.on(
+        "eth_getTransactionReceipt",
+        Reply::result(receipt(&other, 50)),
+    );
     let pool = on_chain(&[&a], 43114, reading()).await;
     let params = format!("[{t}]");
-    drop(ask(&pool, "eth_getTransactionReceipt", &params, CallOptions::default()).await);
+    drop(
+        ask(
+            &pool,
+            "eth_getTransactionReceipt",
+            &params,
+            CallOptions::default(),
+        )
+        .await,
+    );
     assert_eq!(pool.cache_stats().entries, 0);
 }
 

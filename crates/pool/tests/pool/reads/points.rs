@@ -16,7 +16,10 @@ fn within() -> CallOptions {
 async fn a_block_above_the_head_is_null_and_no_storm() {
     let (a, b) = (Node::new(100), Node::new(100));
     let pool = pool(&[&a, &b], reading()).await;
-    assert_eq!(read(&pool, "eth_getBlockByNumber", "[\"0x69\",false]").await, "null");
+    assert_eq!(
+        read(&pool, "eth_getBlockByNumber", "[\"0x69\",false]").await,
+        "null"
+    );
     assert!(a.fake.sent() + b.fake.sent() <= 2);
     assert_eq!(pool.cache_stats().entries, 0);
 }
@@ -64,7 +67,8 @@ async fn receipts_of_a_block_that_are_empty_are_not_kept() {
     let receipts = || read(&pool, "eth_getBlockReceipts", "[\"0x5a\"]");
     assert_eq!(receipts().await, "[]");
     assert_eq!(pool.cache_stats().entries, 0);
-    a.fake.on("eth_getBlockReceipts", Reply::result(some.clone()));
+    a.fake
+        .on("eth_getBlockReceipts", Reply::result(some.clone()));
     assert_eq!(receipts().await, some);
     assert_eq!(receipts().await, some);
     assert_eq!(a.fake.sent(), 2);
@@ -81,11 +85,14 @@ async fn what_nobody_knows_in_an_answer_is_passed_on_and_kept_as_it_is() {
         hash(4, 0),
         super::node::transaction(7)
     );
-    a.fake.on("eth_getBlockByNumber", Reply::result(block.clone()));
+    a.fake
+        .on("eth_getBlockByNumber", Reply::result(block.clone()));
     let pool = pool(&[&a], reading()).await;
     let params = "[\"0x5\",true]";
     for origin in [Origin::Endpoint, Origin::Cache] {
-        let answer = ask(&pool, "eth_getBlockByNumber", params, within()).await.unwrap();
+        let answer = ask(&pool, "eth_getBlockByNumber", params, within())
+            .await
+            .unwrap();
         assert_eq!(answer.origin(), origin);
         assert_eq!(answer.bytes(), block.as_bytes());
     }
@@ -99,7 +106,13 @@ async fn a_method_that_nobody_has_is_no_wait_for_a_block() {
     super::node::block_number(&pool).await;
     let began = tokio::time::Instant::now();
     for _ in 0..3 {
-        let answer = ask(&pool, "eth_getProof", &format!("[{X},[],\"latest\"]"), within()).await;
+        let answer = ask(
+            &pool,
+            "eth_getProof",
+            &format!("[{X},[],\"latest\"]"),
+            within(),
+        )
+        .await;
         assert!(!matches!(answer, Err(Error::Behind { .. })), "{answer:?}");
         let by_hash = format!("[{}]", super::node::transaction(7));
         let answer = ask(&pool, "trace_transaction", &by_hash, within()).await;

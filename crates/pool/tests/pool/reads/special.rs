@@ -36,7 +36,8 @@ async fn a_precompile_that_reads_the_present_is_shared_by_all_blocks_and_kept_by
     let (a, b) = (Node::new(100), Node::new(101));
     for node in [&a, &b] {
         node.fake.on("eth_chainId", Reply::result("\"0x3e7\""));
-        node.fake.answer("eth_call", |_| Reply::result("\"0x07\"").after(ms(50)));
+        node.fake
+            .answer("eth_call", |_| Reply::result("\"0x07\"").after(ms(50)));
     }
     let (told, heard) = mpsc::channel();
     let told = Mutex::new(told);
@@ -62,7 +63,9 @@ async fn a_precompile_that_reads_the_present_is_shared_by_all_blocks_and_kept_by
         node.head(110);
     }
     pool.probe().await;
-    let hit = ask(&pool, "eth_call", &latest, CallOptions::default()).await.unwrap();
+    let hit = ask(&pool, "eth_call", &latest, CallOptions::default())
+        .await
+        .unwrap();
     assert_eq!((hit.origin(), hit.block()), (Origin::Cache, None));
     after(2000).await;
     read(&pool, "eth_call", &latest).await;
@@ -71,7 +74,10 @@ async fn a_precompile_that_reads_the_present_is_shared_by_all_blocks_and_kept_by
     let plain = "[{\"to\":\"0x0000000000000000000000000000000000000709\"},\"latest\"]";
     read(&pool, "eth_call", plain).await;
     let asked = [a.asked("eth_call"), b.asked("eth_call")].concat();
-    assert!(asked.iter().any(|params| params.contains("\"0x6e\"")), "{asked:?}");
+    assert!(
+        asked.iter().any(|params| params.contains("\"0x6e\"")),
+        "{asked:?}"
+    );
     pool.close();
     let mut hits = heard.iter().filter_map(|event| match event {
         Event::Cache {
@@ -88,7 +94,9 @@ async fn a_precompile_that_reads_the_present_is_shared_by_all_blocks_and_kept_by
 #[tokio::test(start_paused = true)]
 async fn what_may_be_the_present_is_never_kept_as_the_state_of_a_block() {
     let (official, b) = (Node::new(100), Node::new(105));
-    official.fake.on("eth_getBalance", Reply::result("\"0xdead\""));
+    official
+        .fake
+        .on("eth_getBalance", Reply::result("\"0xdead\""));
     b.fake.on("eth_getBalance", Reply::result("\"0x07\""));
     let pool = on_chain(&[&official, &b], 999, reading()).await;
     let params = format!("[{X},\"0x69\"]");
@@ -120,8 +128,10 @@ async fn logs_of_a_block_that_one_has_not_reached_are_no_fault_of_it() {
 #[tokio::test(start_paused = true)]
 async fn unfinalized_data_is_lag() {
     let (a, b) = (Node::new(100), Node::new(101));
-    a.fake
-        .on("eth_call", Reply::error(-32000, "cannot query unfinalized data"));
+    a.fake.on(
+        "eth_call",
+        Reply::error(-32000, "cannot query unfinalized data"),
+    );
     let pool = on_chain(&[&a, &b], 43114, reading()).await;
     let params = format!("[{{\"to\":{X}}},\"0x65\"]");
     assert_eq!(read(&pool, "eth_call", &params).await, "\"0x65\"");
@@ -141,8 +151,12 @@ async fn a_receipt_of_a_block_that_is_not_there_yet_is_not_kept() {
         receipt(&t, 101),
         format!("{{\"transactionHash\":{t},\"blockNumber\":null,\"blockHash\":null}}"),
     ] {
-        a.fake.on("eth_getTransactionReceipt", Reply::result(answer.clone()));
-        assert_eq!(read(&pool, "eth_getTransactionReceipt", &params).await, answer);
+        a.fake
+            .on("eth_getTransactionReceipt", Reply::result(answer.clone()));
+        assert_eq!(
+            read(&pool, "eth_getTransactionReceipt", &params).await,
+            answer
+        );
         assert_eq!(pool.cache_stats().entries, 0);
     }
 }

@@ -41,7 +41,10 @@ async fn a_call_waits_for_one_block_time_reads_a_head_once_more_and_gives_up() {
         let before = a.fake.count("eth_blockNumber");
         let began = Instant::now();
         let answer = balance_with(&pool, "latest", from(101)).await;
-        assert!(matches!(answer, Err(Error::Behind { block: 101 })), "{answer:?}");
+        assert!(
+            matches!(answer, Err(Error::Behind { block: 101 })),
+            "{answer:?}"
+        );
         let over = began.elapsed() - waited;
         assert!(over < ms(10), "{:?} {block_time:?}", began.elapsed());
         assert!(a.fake.count("eth_blockNumber") <= before + 2);
@@ -81,7 +84,11 @@ async fn no_wait_is_longer_than_the_call() {
             };
             let answer = ask(&pool, method, params, options).await;
             assert!(answer.is_err(), "{method} {params} {answer:?}");
-            assert!(began.elapsed() <= deadline + ms(1), "{method} {:?}", began.elapsed());
+            assert!(
+                began.elapsed() <= deadline + ms(1),
+                "{method} {:?}",
+                began.elapsed()
+            );
         }
     }
 }
@@ -101,7 +108,10 @@ async fn heads_that_move_all_the_time_do_not_keep_a_call_waiting() {
     };
     let call = async {
         let answer = balance_with(&pool, "latest", from(100_000)).await;
-        assert!(matches!(answer, Err(Error::Behind { block: 100_000 })), "{answer:?}");
+        assert!(
+            matches!(answer, Err(Error::Behind { block: 100_000 })),
+            "{answer:?}"
+        );
         assert!(began.elapsed() < s(3), "{:?}", began.elapsed());
     };
     tokio::join!(call, moves);
@@ -116,7 +126,14 @@ async fn callers_that_wait_for_a_block_do_not_storm() {
     let before = a.fake.seen().len();
     let calls = (0..500).map(|_| balance_with(&pool, "latest", from(101)));
     for answer in futures_util::future::join_all(calls).await {
-        assert!(matches!(answer, Err(Error::Behind { block: 101 })), "{answer:?}");
+        assert!(
+            matches!(answer, Err(Error::Behind { block: 101 })),
+            "{answer:?}"
+        );
     }
-    assert!(a.fake.seen().len() <= before + 3, "{}", a.fake.seen().len() - before);
+    assert!(
+        a.fake.seen().len() <= before + 3,
+        "{}",
+        a.fake.seen().len() - before
+    );
 }
