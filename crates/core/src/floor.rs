@@ -303,15 +303,20 @@ impl Marks {
 }
 
 /// The floor of a call: the highest of the marks that it falls under.
+///
+/// `believed` is the highest block that anybody can have reached, where the heads say one: a mark
+/// above it was raised when no head was known (P-2), and binds nothing while it is above.
 #[must_use]
 pub fn floor<'a>(
     marks: impl IntoIterator<Item = &'a Mark>,
+    believed: Option<u64>,
     falls: &Falls,
     now: Instant,
 ) -> Option<u64> {
     marks
         .into_iter()
         .filter_map(|mark| mark.get(falls, now))
+        .filter(|height| believed.is_none_or(|most| *height <= most))
         .max()
 }
 

@@ -231,6 +231,25 @@ fn a_jump_begins_anew_and_says_nothing_of_the_blocks_before() {
     );
 }
 
+// P-14, R-16: a branch whose way down nobody knows needs voices, as any rival.
+#[test]
+fn one_voice_on_a_branch_that_ends_nowhere_makes_nothing_begin_anew() {
+    let now = origin();
+    let mut recent = chain(now);
+    recent.observe(main_chain(105), 2, now);
+    let before = recent.mark();
+    let branch = header(106, 9, 100);
+    let gap = recent.observe(branch, 3, now);
+    assert!(matches!(gap, Link::Gap { .. }), "{gap:?}");
+    assert_eq!(recent.jump(now), None);
+    assert_eq!(recent.tip(), Some(block(105, 0)));
+    assert!(recent.is_linked_since(before));
+    // Whoever is on it now is not on the chain any more.
+    recent.observe(branch, 1, now);
+    assert_eq!(recent.jump(now), Some(block(106, 9)));
+    assert!(!recent.is_linked_since(before));
+}
+
 // lessons N11, N8
 #[test]
 fn links_that_cannot_be_are_refused_and_walks_are_bounded() {

@@ -131,7 +131,8 @@ impl Flights {
             if broken >= MOST_BROKEN {
                 // Whatever breaks it, it does not break another caller's again.
                 let request = make(Arc::new(News::new(now)));
-                let ended = tokio::time::timeout_at(times.deadline.into(), request).await;
+                // Boxed, as what is rare below: every read's future would be larger by it.
+                let ended = Box::pin(tokio::time::timeout_at(times.deadline.into(), request)).await;
                 let shared = false;
                 return Some(Landed {
                     ended: ended.ok()?,
@@ -141,7 +142,7 @@ impl Flights {
             let mut seat = self.board(&key, left.take(), now, &mut make);
             let ended = match seat.leads {
                 true => seat.carry(times).await,
-                false => seat.wait(times).await,
+                false => Box::pin(seat.wait(times)).await,
             };
             let shared = !seat.leads;
             match ended {
@@ -253,7 +254,7 @@ impl Seat {
                 self.settle(None);
                 resume_unwind(panic)
             }
-            None => self.wait(times).await,
+            None => Box::pin(self.wait(times)).await,
         }
     }
 

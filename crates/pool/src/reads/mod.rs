@@ -3,6 +3,8 @@
 //! | file | what it holds |
 //! |---|---|
 //! | here | the way of one read through all of it |
+//! | `number` | the newest block: `eth_blockNumber`, and a head that is read for a call |
+//! | `wait` | the wait for a block that nobody holds yet |
 //! | `look` | one look under the lock: an answer from memory, or the block to ask for |
 //! | `job` | the request that is made, and what is kept of its answer |
 //! | `flights` | requests that several callers share |
@@ -18,10 +20,12 @@ mod flights;
 mod headers;
 mod job;
 mod look;
+mod number;
 mod sight;
 mod store;
 mod tally;
 mod viewer;
+mod wait;
 
 pub use tally::CacheStats;
 pub use viewer::Viewer;
@@ -37,7 +41,6 @@ use crate::{
     driver::{FAR, Terms, drive, text},
     inner::Inner,
 };
-use bytes::Bytes;
 use flights::{Flights, Times};
 use highwater_core::{
     answer::Named,
@@ -46,9 +49,8 @@ use highwater_core::{
     floor::{self, Falls},
     jsonrpc::Params,
     learn::Need,
-    method::{Found, RowKind, Sticky, Tag, canonical_key, find, lookup},
-    pin::{self, BlockNumber, patience},
-    router::{Reader, Router},
+    method::{Found, RowKind, Sticky, Tag, canonical_key, find},
+    router::Router,
 };
 use job::Job;
 use look::{Go, Looked, Read, with_buffer};
@@ -60,6 +62,7 @@ use store::Store;
 use tally::Tally;
 use tokio::sync::Notify;
 use viewer::Viewers;
+use wait::Wait;
 
 /// How often an answer below a watermark is asked for elsewhere (P-7).
 const WATERMARK_TRIES: u8 = 3;
@@ -249,12 +252,12 @@ impl Call<'_> {
                     return Ok(answer);
                 }
                 Looked::FetchHead => {
-                    self.fetch_head().await?;
+                    Box::pin(self.fetch_head()).await?;
                     wait.fetched = true;
                     continue;
                 }
                 Looked::Behind(floor) => {
-                    self.wait_for(floor, &mut wait).await?;
+                    Box::pin(self.wait_for(floor, &mut wait)).await?;
                     continue;
                 }
                 Looked::Go(go) => {
@@ -265,7 +268,7 @@ impl Call<'_> {
             let answer = match (answer, strict) {
                 // Who held the block is gone, or nobody ever did.
                 (Err(Error::NoEndpoint), Some(floor)) if self.may_be_served() => {
-                    self.wait_for(floor, &mut wait).await?;
+                    Box::pin(self.wait_for(floor, &mut wait)).await?;
                     continue;
                 }
                 (Err(error), _) => {
@@ -409,239 +412,5 @@ impl Call<'_> {
     fn left(&self) -> Duration {
         self.deadline
             .saturating_duration_since(self.inner.now().mono)
-    }
-
-    /// Reads a head, together with everybody who needs one now (P-2).
-    async fn fetch_head(&self) -> Result<Answer, Error> {
-        let row = lookup("eth_blockNumber");
-        let request = Request {
-            method: row.name,
-            descriptor: row,
-            params: Params::Array("[]"),
-        };
-        let found = find(row, "[]");
-        let (sent, coalesce) = {
-            let state = self.inner.lock();
-            let sent = look::Sent {
-                at: self.inner.now().mono,
-                since: state.sight.recent.mark(),
-                lowest_head: None,
-                all_hold: false,
-            };
-            (sent, state.router.settings().reads.coalesce)
-        };
-        let call = Call {
-            inner: self.inner,
-            request,
-            params: "[]",
-            found: &found,
-            options: CallOptions {
-                deadline: Some(self.left()),
-                timeout: self.options.timeout,
-                strategy: self.options.strategy.clone(),
-                ..CallOptions::default()
-            },
-            viewers: self.viewers,
-            deadline: self.deadline,
-            avoid: None,
-        };
-        let go = Go {
-            class: highwater_core::cache::Class::Never(highwater_core::cache::Uncached::FromHeads),
-            pin: None,
-            need: Need::of_call(row, "[]"),
-            least_head: None,
-            at_floor: false,
-            flight: coalesce.then(|| {
-                // No other key begins like this.
-                let mut key = b"\0head".to_vec();
-                look::direct(&self.options, None, &mut key);
-                Arc::from(key)
-            }),
-            store: None,
-            sent,
-        };
-        Box::pin(call.go(go)).await
-    }
-
-    /// `eth_blockNumber`: what a pinned read would use (P-5).
-    async fn block_number(&mut self) -> Result<Answer, Error> {
-        let row = self.request.descriptor;
-        let mut wait = Wait::default();
-        loop {
-            wait.heads = self.inner.reads.heads();
-            let now = self.inner.now();
-            let falls = &self.inner.reads.falls;
-            let (decided, wake) = {
-                let mut state = self.inner.lock();
-                let wake = !wait.began() && state.router.on_call(now);
-                let believed = state.router.highest_believed(now);
-                let floor = self.viewers.floor(believed, falls, now.mono);
-                let cache = self.inner.cache_settings(&state.router);
-                let router = &state.router;
-                let settings = router.settings();
-                let pinning = settings.reads.pin.filter(|_| settings.heads.is_some());
-                let allowed = router.allowed(self.request.method);
-                let reader = Reader::new(row, self.request.method, allowed.as_ref());
-                let numbers = pinning.unwrap_or_default();
-                let max_age = cache.map(|cache| cache.max_age);
-                let decided = if settings.heads.is_none() {
-                    BlockNumber::Upstream
-                } else {
-                    router.block_number(&reader, floor, pinning.is_some(), max_age, &numbers, now)
-                };
-                (decided, wake)
-            };
-            if wake {
-                self.inner.wake_probes();
-            }
-            match decided {
-                BlockNumber::Here(block) => {
-                    self.viewers.raise(block, None, falls);
-                    self.inner.reads.tally.local.fetch_add(1, Relaxed);
-                    return Ok(number(block, Arc::from(""), 0, Origin::Heads));
-                }
-                BlockNumber::Behind { floor } => self.wait_for(floor, &mut wait).await?,
-                BlockNumber::Upstream => {
-                    let answer = self.fetch_head().await?;
-                    match self.lowered(&answer) {
-                        None => return Ok(answer),
-                        Some(Ok(block)) => {
-                            self.viewers.raise(block, None, falls);
-                            return Ok(number(
-                                block,
-                                answer.endpoint,
-                                answer.attempts,
-                                answer.origin,
-                            ));
-                        }
-                        Some(Err(floor)) => self.wait_for(floor, &mut wait).await?,
-                    }
-                }
-            }
-        }
-    }
-
-    /// What the caller is told where an endpoint answered; an error: the floor below which it is.
-    /// `None`: it is no number, and passes as it came.
-    fn lowered(&self, answer: &Answer) -> Option<Result<u64, u64>> {
-        let said = highwater_core::judge::quantity(answer.result()?)?;
-        let now = self.inner.now();
-        let state = self.inner.lock();
-        let believed = state.router.highest_believed(now);
-        let floor = self
-            .viewers
-            .floor(believed, &self.inner.reads.falls, now.mono);
-        let router = &state.router;
-        let settings = router.settings();
-        let Some(pinning) = settings.reads.pin.filter(|_| settings.heads.is_some()) else {
-            return Some(match floor {
-                Some(floor) if said < floor => Err(floor),
-                Some(_) | None => Ok(said),
-            });
-        };
-        let row = self.request.descriptor;
-        let allowed = router.allowed(self.request.method);
-        let reader = Reader::new(row, self.request.method, allowed.as_ref());
-        let pin = router.pin(&reader, floor, true, &pinning, now);
-        Some(pin::lower(said, pin, floor))
-    }
-
-    /// Waits until somebody may hold a block that nobody holds now: for the next head, at most one
-    /// block time; then heads are read once more, and then it is an error (P-5, P-8).
-    async fn wait_for(&self, floor: u64, wait: &mut Wait) -> Result<(), Error> {
-        // Made before the look at the number: no head is missed between the two.
-        let moved = self.inner.reads.moved.notified();
-        if self.unserved() {
-            return Ok(());
-        }
-        let now = self.inner.now();
-        let until = *wait.until.get_or_insert_with(|| {
-            let state = self.inner.lock();
-            let most = state.router.settings().retry.max_wait;
-            now.mono + patience(state.router.block_time(), most)
-        });
-        let until = until.min(self.deadline);
-        if now.mono >= until {
-            if wait.reread || now.mono >= self.deadline {
-                return Err(Error::Behind { block: floor });
-            }
-            wait.reread = true;
-            // Its failure tells nothing new: nobody is known to hold the block.
-            let _ = self.fetch_head().await;
-            wait.fetched = true;
-            return Ok(());
-        }
-        if self.inner.reads.heads() != wait.heads {
-            return Ok(());
-        }
-        tokio::select! {
-            biased;
-            () = moved => {}
-            () = tokio::time::sleep_until(until.into()) => {}
-        }
-        Ok(())
-    }
-}
-
-impl Call<'_> {
-    /// Whether somebody may serve the call once it has the block.
-    fn may_be_served(&self) -> bool {
-        let state = self.inner.lock();
-        let method = self.request.method;
-        let allowed = state.router.allowed(method);
-        let reader = Reader::new(self.request.descriptor, method, allowed.as_ref());
-        state.router.may_serve(&reader, self.inner.now())
-    }
-
-    /// Nobody served what the caller has seen; true where its floor came down by that (P-8).
-    fn unserved(&self) -> bool {
-        let now = self.inner.now();
-        let mut state = self.inner.lock();
-        let reference = look::reference(&state, now);
-        let stale = state.router.stale();
-        let falls = &self.inner.reads.falls;
-        let Some(dropped) = self.viewers.unserved(reference, stale, falls, now.mono) else {
-            return false;
-        };
-        state.router.events().push(|| Event::Reorg {
-            fork: dropped.to,
-            dropped: dropped.from - dropped.to,
-            floor: true,
-        });
-        self.inner.tell(state);
-        true
-    }
-}
-
-/// How long a call has waited for its floor.
-#[derive(Debug, Default)]
-struct Wait {
-    until: Option<Instant>,
-    /// [`Reads::heads`] before the last look.
-    heads: u64,
-    /// A head was read for the call.
-    fetched: bool,
-    /// Heads were read once more at the end of the wait.
-    reread: bool,
-}
-
-impl Wait {
-    const fn began(&self) -> bool {
-        self.until.is_some() || self.fetched
-    }
-}
-
-/// An answer that is a block number.
-fn number(block: u64, endpoint: Arc<str>, attempts: u16, origin: Origin) -> Answer {
-    let text = format!("\"{block:#x}\"");
-    Answer {
-        span: 0..text.len(),
-        body: Bytes::from(text),
-        is_error: false,
-        endpoint,
-        attempts,
-        transaction: None,
-        origin,
-        block: Some(block),
     }
 }

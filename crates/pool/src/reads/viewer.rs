@@ -62,13 +62,11 @@ impl Viewers {
         }
     }
 
-    /// The block from which on they are answered. A mark above what is `believed` that anybody can
-    /// have reached was raised when no head was known, and binds nothing.
+    /// The block from which on they are answered; `believed` is the highest that anybody can have
+    /// reached.
     pub(super) fn floor(&self, believed: Option<u64>, falls: &Falls, now: Instant) -> Option<u64> {
         let marks = self.all.iter().map(|viewer| &viewer.marks().latest);
-        let heights = marks.filter_map(|mark| mark.get(falls, now));
-        let believable = |height: &u64| believed.is_none_or(|most| *height <= most);
-        heights.filter(believable).max().max(self.min_block)
+        highwater_core::floor::floor(marks, believed, falls, now).max(self.min_block)
     }
 
     /// A block was returned to them; `bound` is the highest that is believed.

@@ -102,3 +102,23 @@ fn an_endpoint_without_the_method_sets_no_pin() {
     // The other one is out, and what only one says does not lead.
     assert_eq!(pin, Pin::At(100));
 }
+
+// P-8, R-14
+#[test]
+fn only_an_endpoint_with_the_method_is_worth_a_wait() {
+    let now = origin();
+    let mut router = router(2);
+    read(&mut router, &[100, 100], now);
+    assert!(router.may_serve(&balance(), now));
+    let nobody = EndpointSet::default();
+    let listed = Reader::new(lookup("eth_getBalance"), "eth_getBalance", Some(&nobody));
+    assert!(!router.may_serve(&listed, now));
+    // Nor is there a head to read for it.
+    let later = Now {
+        mono: now.mono + Duration::from_secs(100),
+        ..now
+    };
+    let pin = |reader: &Reader<'_>| router.pin(reader, None, false, &SETTINGS, later);
+    assert_eq!(pin(&balance()), Pin::FetchHead);
+    assert_eq!(pin(&listed), Pin::PassThrough);
+}

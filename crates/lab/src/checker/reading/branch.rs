@@ -3,9 +3,10 @@
 //! An endpoint that is late answers from the branch that the network has left, and nobody can tell:
 //! such an answer is excused as long as some endpoint has the block on its chain. What is kept is held
 //! to more: it is not served once as many endpoints have told headers that deny its block as headers
-//! that confirm it, and however few have told any, not for longer than it takes to be told.
+//! that confirm it, and however few have told any, not for longer than it takes to be told. Of state
+//! nobody can tell the branch, so there a header counts only that was told after the answer.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::shown::Shown;
@@ -33,6 +34,19 @@ pub(super) fn check(
         let Some(spot) = read.spot.filter(|_| !by_hash) else {
             continue;
         };
+        if let (true, false, Some(given)) = (
+            read.newest,
+            read.entry.method == "eth_blockNumber",
+            read.kept,
+        ) && entry.called.saturating_sub(given) > reading.max_age
+        {
+            found.push(Violation {
+                breach: Breach::TooStale,
+                at: answer.at,
+                call: Some(entry.call),
+                detail: format!("an answer from memory was last served at {given:?}"),
+            });
+        }
         let mut report = |detail: String| {
             found.push(Violation {
                 breach: Breach::Orphaned,
@@ -46,7 +60,11 @@ pub(super) fn check(
         } else {
             reading.max_age.max(reading.notice)
         };
-        let age = if read.kept { age } else { Duration::ZERO };
+        let age = if read.kept.is_some() {
+            age
+        } else {
+            Duration::ZERO
+        };
         let from = entry.called.saturating_sub(age);
         let on_the_chain = chain.branch(&View::healthy(entry.called), spot.height) == spot.branch;
         if !on_the_chain && !reading.in_sight(chain, spot, from, answer.at) {
@@ -57,10 +75,12 @@ pub(super) fn check(
             continue;
         }
         statements.until(entry.called);
-        if read.kept
+        if let Some(given) = read.kept
             && !on_the_chain
             && reading.is_sure()
-            && let Some((deny, confirm)) = statements.against(spot, entry.called)
+            && let names = names_its_block(entry.method)
+            && let since = if names { Duration::ZERO } else { given }
+            && let Some((deny, confirm)) = statements.against(spot, since, entry.called)
         {
             report(format!(
                 "block {} is served from memory; {deny} endpoints had told another one, {confirm} \
@@ -69,33 +89,11 @@ pub(super) fn check(
             ));
         }
     }
-    ages(reads, reading, found);
 }
 
-/// An answer at `latest` that was served longer ago than it may be kept.
-fn ages(reads: &[Read<'_, '_>], reading: &Reading, found: &mut Vec<Violation>) {
-    let mut last: HashMap<(&str, &str), Duration> = HashMap::new();
-    let mut by_answer: Vec<_> = reads.iter().collect();
-    by_answer.sort_by_key(|read| read.answer.place);
-    for read in by_answer {
-        let (entry, answer) = (read.entry, read.answer);
-        let key = (entry.method, read.text);
-        if !read.kept {
-            last.insert(key, answer.at);
-            continue;
-        }
-        let is_here = entry.method == "eth_blockNumber";
-        if let (true, false, Some(given)) = (read.newest, is_here, last.get(&key))
-            && entry.called.saturating_sub(*given) > reading.max_age
-        {
-            found.push(Violation {
-                breach: Breach::TooStale,
-                at: answer.at,
-                call: Some(entry.call),
-                detail: format!("an answer from memory was last given at {given:?}"),
-            });
-        }
-    }
+/// Whether an answer says which block it is about, hash and all.
+fn names_its_block(method: &str) -> bool {
+    !matches!(method, "eth_getBalance" | "eth_call" | "eth_getStorageAt")
 }
 
 /// The newest header of each endpoint.
@@ -130,8 +128,9 @@ impl Statements<'_> {
         }
     }
 
-    /// How many endpoints deny a block and confirm it, where those who deny it are as many.
-    fn against(&self, spot: Spot, now: Duration) -> Option<(usize, usize)> {
+    /// How many endpoints deny a block and confirm it, where those who deny it, and said so since some
+    /// moment, are as many.
+    fn against(&self, spot: Spot, since: Duration, now: Duration) -> Option<(usize, usize)> {
         let stale = self.reading.stale;
         let fresh = self
             .last
@@ -139,7 +138,7 @@ impl Statements<'_> {
             .filter(|(_, (at, _))| now.saturating_sub(*at) <= stale);
         let (mut deny, mut parting) = (0, spot.height);
         let present = self.chain.branch(&View::healthy(now), spot.height);
-        for (node, (_, told)) in fresh.clone() {
+        for (node, (at, told)) in fresh.clone() {
             let firm = self.reading.firm.contains(node)
                 && self.shown.last(*node, now).is_some_and(|head| {
                     head.height >= told.height && now.saturating_sub(head.at) < stale
@@ -147,7 +146,7 @@ impl Statements<'_> {
             // One that is on neither says nothing of where the network went.
             let other = told.height >= spot.height
                 && self.chain.ancestor(told.branch, spot.height) == present;
-            if firm && other {
+            if firm && other && *at > since {
                 deny += 1;
                 parting = parting.min(self.parting(*told, spot));
             }

@@ -18,6 +18,7 @@ mod pinned;
 mod shown;
 mod truth;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,6 +29,7 @@ use super::promises::longest;
 use super::question::{self, Block};
 use super::{Promises, Violation};
 use crate::chain::{Branch, Chain};
+use crate::history::Got;
 use crate::node::{Fault, Profile, Sees, What, view};
 use crate::scenario::Scenario;
 use shown::Shown;
@@ -166,8 +168,8 @@ struct Read<'l, 'a> {
     height: Option<u64>,
     /// It asked for the newest block.
     newest: bool,
-    /// Nobody served this after the call: it is from memory.
-    kept: bool,
+    /// Nobody served this after the call: it is from memory. When it was last served.
+    kept: Option<Duration>,
     /// Some endpoint got the tag as it was written (P-2).
     passed: bool,
 }
@@ -191,21 +193,22 @@ pub(super) fn check(
 
 /// The answered reads in the order of calling.
 fn reads<'l, 'a>(ledger: &'l Ledger<'a>, chain: &Chain) -> Vec<Read<'l, 'a>> {
-    let mut served: std::collections::HashMap<(&str, &str), Vec<usize>> = Default::default();
+    let mut served: HashMap<(&str, &str), Vec<(usize, Duration)>> = HashMap::new();
     for one in &ledger.served {
         for (method, reply) in one.sound() {
             if let Some(result) = reply.result {
-                served.entry((method, result)).or_default().push(one.place);
+                let places = served.entry((method, result)).or_default();
+                places.push((one.place, one.at));
             }
         }
     }
-    let mut reached: std::collections::HashMap<(&str, &str), Vec<usize>> = Default::default();
+    let mut reached: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
     for one in &ledger.reached {
         let places = reached.entry((one.method, one.params)).or_default();
         places.push(one.place);
     }
     let results = ledger.results().filter_map(|(entry, answer, result)| {
-        let crate::history::Got::Result(text) = answer.got else {
+        let Got::Result(text) = answer.got else {
             return None;
         };
         let asked = question::block(entry);
@@ -213,6 +216,15 @@ fn reads<'l, 'a>(ledger: &'l Ledger<'a>, chain: &Chain) -> Vec<Read<'l, 'a>> {
         let height = match entry.method {
             "eth_blockNumber" => question::height(entry.method, result),
             _ => spot.map(|spot| spot.height),
+        };
+        let kept = |places: Option<&Vec<(usize, Duration)>>| {
+            let places = places?;
+            let later = places.partition_point(|(place, _)| *place <= entry.place);
+            let since = places
+                .get(later)
+                .is_some_and(|(place, _)| *place < answer.place);
+            let last = later.checked_sub(1).filter(|_| !since);
+            last.map(|last| places[last].1)
         };
         let during = |places: Option<&Vec<usize>>| {
             places.is_some_and(|places| {
@@ -230,7 +242,7 @@ fn reads<'l, 'a>(ledger: &'l Ledger<'a>, chain: &Chain) -> Vec<Read<'l, 'a>> {
             spot,
             height,
             newest,
-            kept: !during(served.get(&(entry.method, text.as_str()))),
+            kept: kept(served.get(&(entry.method, text.as_str()))),
             passed: entry.method != "eth_blockNumber"
                 && during(reached.get(&(entry.method, entry.raw))),
         })

@@ -393,7 +393,7 @@ async fn a_read_at_a_hash_is_asked_again_when_the_hash_has_left() {
     assert_eq!(read(&pool, "eth_call", &params).await, "\"0x07\"");
     assert_eq!(origin(&pool, "eth_call", &params).await, Origin::Cache);
     let sent = [a.asked("eth_call"), b.asked("eth_call")].concat();
-    assert_eq!(sent, [params.clone()]);
+    assert_eq!(sent, [&*params]);
     for node in nodes {
         node.branch(101, 1);
         let gone = Reply::error(-32000, "hash is not currently canonical");

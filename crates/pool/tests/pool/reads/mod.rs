@@ -7,6 +7,7 @@ mod kept;
 mod leave;
 mod monotone;
 mod node;
+mod number;
 mod pin;
 mod points;
 mod share;

@@ -35,7 +35,7 @@ async fn a_call_keeps_its_block_when_it_fails_over() {
     let params = format!("[{{\"to\":{X}}}]");
     assert_eq!(read(&pool, "eth_call", &params).await, "\"0x65\"");
     let sent = format!("[{{\"to\":{X}}},\"0x65\"]");
-    assert_eq!(a.asked("eth_call"), [sent.clone()]);
+    assert_eq!(a.asked("eth_call"), [&*sent]);
     assert_eq!(b.asked("eth_call"), [sent]);
 }
 
@@ -307,7 +307,7 @@ async fn racers_and_hedges_carry_the_same_block() {
     assert_eq!(balance(&pool, "latest").await, "\"0x64\"");
     after(100).await;
     let sent = format!("[{X},\"0x64\"]");
-    assert_eq!(a.asked("eth_getBalance"), [sent.clone()]);
+    assert_eq!(a.asked("eth_getBalance"), [&*sent]);
     assert_eq!(b.asked("eth_getBalance"), [sent]);
 }
 

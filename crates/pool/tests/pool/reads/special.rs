@@ -57,7 +57,7 @@ async fn a_precompile_that_reads_the_present_is_shared_by_all_blocks_and_kept_by
     read(&pool, "eth_call", &latest).await;
     read(&pool, "eth_call", &number).await;
     let asked = [a.asked("eth_call"), b.asked("eth_call")].concat();
-    assert_eq!(asked, [latest.clone()]);
+    assert_eq!(asked, [&*latest]);
     // A new head does not matter, age does.
     for node in [&a, &b] {
         node.head(110);
