@@ -4,7 +4,7 @@
 //! such an answer is excused as long as some endpoint has the block on its chain. What is kept is held
 //! to more: it is not served once as many endpoints have told headers that deny its block as headers
 //! that confirm it, and however few have told any, not for longer than it takes to be told. Of state
-//! nobody can tell the branch, so there a header counts only that was told after the answer.
+//! nobody can tell the branch: there only those headers count that were not known when it was given.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -60,12 +60,11 @@ pub(super) fn check(
         } else {
             reading.max_age.max(reading.notice)
         };
-        let age = if read.kept.is_some() {
-            age
-        } else {
-            Duration::ZERO
+        // What is asked for was seen when it was asked for, by whoever asked first.
+        let from = match read.kept {
+            Some(_) => entry.called.saturating_sub(age),
+            None => read.asked,
         };
-        let from = entry.called.saturating_sub(age);
         let on_the_chain = chain.branch(&View::healthy(entry.called), spot.height) == spot.branch;
         if !on_the_chain && !reading.in_sight(chain, spot, from, answer.at) {
             let height = spot.height;
@@ -79,8 +78,8 @@ pub(super) fn check(
             && !on_the_chain
             && reading.is_sure()
             && let names = names_its_block(entry.method)
-            && let since = if names { Duration::ZERO } else { given }
-            && let Some((deny, confirm)) = statements.against(spot, since, entry.called)
+            && (names || !statements.known(spot, given, entry.called))
+            && let Some((deny, confirm)) = statements.against(spot, entry.called)
         {
             report(format!(
                 "block {} is served from memory; {deny} endpoints had told another one, {confirm} \
@@ -128,9 +127,18 @@ impl Statements<'_> {
         }
     }
 
-    /// How many endpoints deny a block and confirm it, where those who deny it, and said so since some
-    /// moment, are as many.
-    fn against(&self, spot: Spot, since: Duration, now: Duration) -> Option<(usize, usize)> {
+    /// Whether a header of the branch on which the network is now was told by some moment: who answered
+    /// from another one then was behind, or had gone back.
+    fn known(&self, spot: Spot, by: Duration, now: Duration) -> bool {
+        let present = self.chain.branch(&View::healthy(now), spot.height);
+        let told = self.shown.headers.iter().take_while(|told| told.at <= by);
+        told.map(|told| told.spot).any(|told| {
+            told.height >= spot.height && self.chain.ancestor(told.branch, spot.height) == present
+        })
+    }
+
+    /// How many endpoints deny a block and confirm it, where those who deny it are as many.
+    fn against(&self, spot: Spot, now: Duration) -> Option<(usize, usize)> {
         let stale = self.reading.stale;
         let fresh = self
             .last
@@ -138,7 +146,7 @@ impl Statements<'_> {
             .filter(|(_, (at, _))| now.saturating_sub(*at) <= stale);
         let (mut deny, mut parting) = (0, spot.height);
         let present = self.chain.branch(&View::healthy(now), spot.height);
-        for (node, (at, told)) in fresh.clone() {
+        for (node, (_, told)) in fresh.clone() {
             let firm = self.reading.firm.contains(node)
                 && self.shown.last(*node, now).is_some_and(|head| {
                     head.height >= told.height && now.saturating_sub(head.at) < stale
@@ -146,7 +154,7 @@ impl Statements<'_> {
             // One that is on neither says nothing of where the network went.
             let other = told.height >= spot.height
                 && self.chain.ancestor(told.branch, spot.height) == present;
-            if firm && other && *at > since {
+            if firm && other {
                 deny += 1;
                 parting = parting.min(self.parting(*told, spot));
             }

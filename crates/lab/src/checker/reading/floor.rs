@@ -34,7 +34,7 @@ pub(super) fn check(
     let told = told(reads);
     let floors = Floors {
         reading,
-        shown,
+        agreed: shown.agreed(&reading.honest, reading.stale),
         chain,
         left: left(reading, chain),
     };
@@ -54,6 +54,7 @@ pub(super) fn check(
         };
         if read.passed && tag.is_none() {
             if reading.is_sure()
+                && !read.beside
                 && let Some(head) = shown.of_two(&reading.firm, entry.called, reading.stale)
             {
                 let detail = format!("`latest` went out as a tag when two had told {head}");
@@ -134,7 +135,8 @@ fn left(reading: &Reading, chain: &Chain) -> Vec<(Fork, Duration)> {
 
 struct Floors<'a> {
     reading: &'a Reading,
-    shown: &'a Shown,
+    /// What two honest endpoints had told, by time.
+    agreed: Vec<(Duration, u64)>,
     chain: &'a Chain,
     left: Vec<(Fork, Duration)>,
 }
@@ -167,13 +169,11 @@ impl Floors<'_> {
                 .saturating_sub(fork.depth);
             let of_old =
                 told > split && told_at <= *gone + self.reading.notice && fork.at <= called;
-            let stale = self.reading.stale;
             let lowest = || {
-                let moments = self.shown.moments().chain([called]);
-                let since = moments.filter(|at| (fork.at..=called).contains(at));
-                let agreed =
-                    since.filter_map(|at| self.shown.of_two(&self.reading.honest, at, stale));
-                agreed.min()
+                let since = self.agreed.partition_point(|(at, _)| *at < fork.at);
+                let since = self.agreed[since.saturating_sub(1)..].iter();
+                let agreed = since.take_while(|(at, _)| *at <= called);
+                agreed.map(|(_, height)| *height).min()
             };
             of_old && lowest().is_none_or(|lowest| height >= lowest)
         })

@@ -170,6 +170,10 @@ struct Read<'l, 'a> {
     newest: bool,
     /// Nobody served this after the call: it is from memory. When it was last served.
     kept: Option<Duration>,
+    /// When an endpoint was first asked for it, where it is not from memory.
+    asked: Duration,
+    /// Another call asked the same and was not answered yet.
+    beside: bool,
     /// Some endpoint got the tag as it was written (P-2).
     passed: bool,
 }
@@ -191,61 +195,80 @@ pub(super) fn check(
     truth::check(&reads, chain, found);
 }
 
-/// The answered reads in the order of calling.
-fn reads<'l, 'a>(ledger: &'l Ledger<'a>, chain: &Chain) -> Vec<Read<'l, 'a>> {
-    let mut served: HashMap<(&str, &str), Vec<(usize, Duration)>> = HashMap::new();
-    for one in &ledger.served {
-        for (method, reply) in one.sound() {
-            if let Some(result) = reply.result {
-                let places = served.entry((method, result)).or_default();
-                places.push((one.place, one.at));
-            }
+/// When some answer was served: its place, and the moment at which it was asked for.
+type Given = (usize, Duration, Duration);
+
+/// Every answer that was served, by method and text.
+fn given<'a>(ledger: &Ledger<'a>) -> HashMap<(&'a str, &'a str), Vec<Given>> {
+    let mut asked: HashMap<(usize, &str), Duration> = HashMap::new();
+    for one in &ledger.reached {
+        if let Some(id) = one.id {
+            asked.entry((one.node, id)).or_insert(one.at);
         }
     }
+    let mut given: HashMap<_, Vec<Given>> = HashMap::new();
+    for one in &ledger.served {
+        for (method, reply) in one.sound() {
+            let Some(result) = reply.result else { continue };
+            let id = reply.id.map(|id| id.trim_matches('"'));
+            let asked = id.and_then(|id| asked.get(&(one.node, id)));
+            let times = given.entry((method, result)).or_default();
+            times.push((one.place, one.at, asked.copied().unwrap_or(one.at)));
+        }
+    }
+    given
+}
+
+/// The answered reads in the order of calling.
+fn reads<'l, 'a>(ledger: &'l Ledger<'a>, chain: &Chain) -> Vec<Read<'l, 'a>> {
+    let given = given(ledger);
     let mut reached: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
     for one in &ledger.reached {
         let places = reached.entry((one.method, one.params)).or_default();
         places.push(one.place);
     }
-    let results = ledger.results().filter_map(|(entry, answer, result)| {
+    // Until when the same question was open.
+    let mut open: HashMap<(&str, &str), usize> = HashMap::new();
+    let mut reads = Vec::new();
+    for (entry, answer, result) in ledger.results() {
         let Got::Result(text) = answer.got else {
-            return None;
+            continue;
         };
-        let asked = question::block(entry);
         let spot = truth::spot(entry.method, result, text, chain);
-        let height = match entry.method {
-            "eth_blockNumber" => question::height(entry.method, result),
-            _ => spot.map(|spot| spot.height),
+        let is_number = entry.method == "eth_blockNumber";
+        let height = if is_number {
+            question::height(entry.method, result)
+        } else {
+            spot.map(|spot| spot.height)
         };
-        let kept = |places: Option<&Vec<(usize, Duration)>>| {
-            let places = places?;
-            let later = places.partition_point(|(place, _)| *place <= entry.place);
-            let since = places
-                .get(later)
-                .is_some_and(|(place, _)| *place < answer.place);
-            let last = later.checked_sub(1).filter(|_| !since);
-            last.map(|last| places[last].1)
-        };
-        let during = |places: Option<&Vec<usize>>| {
-            places.is_some_and(|places| {
+        let times = given.get(&(entry.method, text.as_str()));
+        let times = times.map_or(&[][..], Vec::as_slice);
+        let (before, after) = times.split_at(times.partition_point(|one| one.0 <= entry.place));
+        let during = after.iter().take_while(|one| one.0 < answer.place);
+        let asked = during.map(|one| one.2).min();
+        let places = reached.get(&(entry.method, entry.raw));
+        let passed = !is_number
+            && places.is_some_and(|places| {
                 let next = places.partition_point(|place| *place <= entry.place);
                 places.get(next).is_some_and(|place| *place < answer.place)
-            })
-        };
-        let newest = entry.method == "eth_blockNumber"
-            || asked == Some(Block::Latest)
-            || truth::is_newest_logs(entry);
-        Some(Read {
+            });
+        let until = open.entry((entry.method, entry.raw)).or_default();
+        let beside = *until > entry.place;
+        *until = answer.place.max(*until);
+        reads.push(Read {
             entry,
             answer,
             text,
             spot,
             height,
-            newest,
-            kept: kept(served.get(&(entry.method, text.as_str()))),
-            passed: entry.method != "eth_blockNumber"
-                && during(reached.get(&(entry.method, entry.raw))),
-        })
-    });
-    results.collect()
+            newest: is_number
+                || question::block(entry) == Some(Block::Latest)
+                || truth::is_newest_logs(entry),
+            kept: before.last().filter(|_| asked.is_none()).map(|one| one.1),
+            asked: asked.unwrap_or(entry.called).min(entry.called),
+            beside,
+            passed,
+        });
+    }
+    reads
 }

@@ -109,9 +109,19 @@ impl Shown {
         heights.len().checked_sub(2).map(|second| heights[second])
     }
 
-    /// The moments at which any head was told.
-    pub(super) fn moments(&self) -> impl Iterator<Item = Duration> + '_ {
-        self.heads.values().flatten().map(|head| head.at)
+    /// The same by time, at every moment at which it may change.
+    pub(super) fn agreed(&self, nodes: &[usize], stale: Duration) -> Vec<(Duration, u64)> {
+        let heads = self.heads.values().flatten().filter(|head| head.first);
+        let just_after = |at: Duration| at + Duration::from_nanos(1);
+        let mut moments: Vec<_> = heads
+            .flat_map(|head| [head.at, head.at + stale].map(just_after))
+            .collect();
+        moments.sort_unstable();
+        moments.dedup();
+        let agreed = moments.into_iter();
+        agreed
+            .filter_map(|at| Some((at, self.of_two(nodes, at, stale)?)))
+            .collect()
     }
 }
 
