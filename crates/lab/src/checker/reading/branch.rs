@@ -26,6 +26,7 @@ pub(super) fn check(
         chain,
         next: 0,
         last: BTreeMap::new(),
+        any: BTreeMap::new(),
     };
     for read in reads {
         let (entry, answer) = (read.entry, read.answer);
@@ -101,7 +102,10 @@ struct Statements<'a> {
     shown: &'a Shown,
     chain: &'a Chain,
     next: usize,
+    /// As far as it is surely its newest.
     last: BTreeMap<usize, (Duration, Spot)>,
+    /// Whatever it told last.
+    any: BTreeMap<usize, (Duration, Spot)>,
 }
 
 impl Statements<'_> {
@@ -112,6 +116,7 @@ impl Statements<'_> {
                 break;
             }
             self.next += 1;
+            self.any.insert(header.node, (header.at, header.spot));
             // An old block that somebody asks for by its number is nobody's newest; it may show that
             // its endpoint has gone over to another branch.
             let heads = self.reading.honest.iter();
@@ -140,13 +145,10 @@ impl Statements<'_> {
     /// How many endpoints deny a block and confirm it, where those who deny it are as many.
     fn against(&self, spot: Spot, now: Duration) -> Option<(usize, usize)> {
         let stale = self.reading.stale;
-        let fresh = self
-            .last
-            .iter()
-            .filter(|(_, (at, _))| now.saturating_sub(*at) <= stale);
+        let fresh = |(_, (at, _)): &(&usize, &(Duration, Spot))| now.saturating_sub(*at) <= stale;
         let (mut deny, mut parting) = (0, spot.height);
         let present = self.chain.branch(&View::healthy(now), spot.height);
-        for (node, (_, told)) in fresh.clone() {
+        for (node, (_, told)) in self.last.iter().filter(fresh) {
             let firm = self.reading.firm.contains(node)
                 && self.shown.last(*node, now).is_some_and(|head| {
                     head.height >= told.height && now.saturating_sub(head.at) < stale
@@ -164,7 +166,8 @@ impl Statements<'_> {
                 && self.chain.ancestor(told.branch, parting)
                     == self.chain.ancestor(spot.branch, parting)
         };
-        let confirm = fresh.filter(|(_, (_, told))| confirms(told)).count();
+        let confirm = self.any.iter().filter(fresh);
+        let confirm = confirm.filter(|(_, (_, told))| confirms(told)).count();
         (deny > 0 && deny >= confirm).then_some((deny, confirm))
     }
 
