@@ -153,16 +153,22 @@ impl Mark {
     /// endpoint may be ahead of it, is not believed and raises nothing: one endpoint's word
     /// must not lock a caller out. Says whether it was believed.
     pub fn raise(&self, height: u64, bound: Option<u64>, falls: &Falls) -> bool {
-        if height > bound.unwrap_or(MAX_HEIGHT).min(MAX_HEIGHT) {
+        let bound = bound.unwrap_or(MAX_HEIGHT).min(MAX_HEIGHT);
+        if height > bound {
             return false;
         }
         let fall = falls.0.load(Relaxed);
+        // One that is not believed any more binds nobody, and must not keep others from binding.
+        let known = |packed: u64| Some(after(packed, fall)).filter(|known| *known <= bound);
         let higher = |packed: u64| {
-            let raised = pack(fall >> HEIGHT_BITS, after(packed, fall).max(height));
+            let raised = pack(
+                fall >> HEIGHT_BITS,
+                known(packed).map_or(height, |known| known.max(height)),
+            );
             (raised != packed).then_some(raised)
         };
         let raised = self.own.fetch_update(Relaxed, Relaxed, higher);
-        if raised.is_ok_and(|before| after(before, fall) < height) {
+        if raised.is_ok_and(|before| known(before).is_none_or(|known| known < height)) {
             self.served();
         }
         true

@@ -190,9 +190,20 @@ impl Recent {
             tip,
             at: now,
         };
-        match self.voices.iter_mut().find(|known| known.voice == voice) {
-            Some(known) => *known = statement,
+        let known = self.voices.iter().position(|known| known.voice == voice);
+        let before = known.map(|known| self.voices[known].tip);
+        match known {
+            // A block of the chain takes nothing back of what the voice said above it.
+            Some(_) if self.contains(tip) && before.is_some_and(|before| self.hangs(before)) => {}
+            Some(known) => self.voices[known] = statement,
             None => self.voices.push(statement),
+        }
+        // Above the tip no chain says what left it: where a voice went over to another branch, everything
+        // there is in doubt.
+        if let Some(own) = self.tip()
+            && before.is_some_and(|before| self.part_above(before, tip, own.number))
+        {
+            self.record(own.number);
         }
         let link = self.settle(tip, now);
         self.disputed = self.dispute(now);
@@ -491,8 +502,54 @@ impl Recent {
         }
     }
 
+    /// Whether a tip is above the chain, and nothing says how it is linked to it.
+    fn hangs(&self, tip: Block) -> bool {
+        let own = self.tip().map_or(0, |tip| tip.number);
+        matches!(self.path(tip), Path::Missing(missing) if missing.number > own)
+    }
+
+    /// Whether two tips above the chain, to which neither is linked, are known to be on different
+    /// branches.
+    fn part_above(&self, a: Block, b: Block, own: u64) -> bool {
+        let (low, high) = if a.number <= b.number { (a, b) } else { (b, a) };
+        if low.number <= own || !self.hangs(low) {
+            return false;
+        }
+        let mut at = high;
+        for _ in 0..WINDOW {
+            if at.number == low.number {
+                return at.hash != low.hash;
+            }
+            let Some(parent) = self.headers.get(&(at.number, at.hash)) else {
+                return false;
+            };
+            at = Block {
+                number: at.number.saturating_sub(1),
+                hash: *parent,
+            };
+        }
+        false
+    }
+
+    /// The lowest height at which tips above the chain contradict each other.
+    fn split_above(&self, now: Instant) -> Option<u64> {
+        let own = self.tip()?.number;
+        let tips: SmallVec<[Block; 8]> = self.fresh(now).map(|one| one.tip).collect();
+        let mut pairs = tips.iter().enumerate();
+        pairs
+            .any(|(index, a)| {
+                let others = &tips[index + 1..];
+                others.iter().any(|b| self.part_above(*a, *b, own))
+            })
+            .then_some(own + 1)
+    }
+
     /// The lowest height that as many voices deny as confirm.
     fn dispute(&self, now: Instant) -> Option<u64> {
+        self.denial(now).or_else(|| self.split_above(now))
+    }
+
+    fn denial(&self, now: Instant) -> Option<u64> {
         let denials: SmallVec<[u64; 8]> = self
             .fresh(now)
             .filter_map(|one| self.denied(one.tip))

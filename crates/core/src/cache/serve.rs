@@ -114,6 +114,16 @@ pub fn may_serve(entry: &Stamp, ask: &Ask, view: &View<'_>) -> Result<Fresh, Mis
     if let Class::Never(why) = ask.class {
         return Err(Miss::Never(why));
     }
+    // The chain may have begun anew, on another branch, since it was kept.
+    let placed = entry.height.zip(entry.hash);
+    let other = |(height, hash)| {
+        view.recent
+            .hash_at(height)
+            .is_some_and(|known| known != hash)
+    };
+    if placed.is_some_and(other) {
+        return Err(Miss::Orphaned);
+    }
     // Only a restart takes what belongs to no block.
     if view.recent.has_left(entry.height.unwrap_or(0), entry.since) {
         return Err(Miss::Orphaned);

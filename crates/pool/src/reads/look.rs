@@ -60,8 +60,8 @@ pub(super) struct Sent {
 
 /// What the look said.
 pub(super) enum Looked {
-    /// An answer from memory.
-    Hit(Entry),
+    /// An answer from memory, and the highest block that anybody is believed to have reached.
+    Hit(Entry, Option<u64>),
     /// To be asked for.
     Go(Go),
     /// A head is to be read first (P-2).
@@ -127,7 +127,7 @@ impl Read<'_> {
                 if wake {
                     inner.wake_probes();
                 }
-                return Looked::Hit(entry);
+                return Looked::Hit(entry, believed);
             }
         }
         let looked = self.place(

@@ -235,7 +235,7 @@ impl Call<'_> {
             wait.heads = self.inner.reads.heads();
             let looked = self.look(wait.fetched, tries == 0 && !wait.began());
             let (answer, strict, at_floor) = match looked {
-                Looked::Hit(entry) => {
+                Looked::Hit(entry, believed) => {
                     let answer = Answer {
                         span: 0..entry.result.len(),
                         body: entry.result,
@@ -247,7 +247,7 @@ impl Call<'_> {
                         block: entry.block,
                     };
                     if let Some(block) = answer.block {
-                        self.viewers.raise(block, None, &self.inner.reads.falls);
+                        self.viewers.raise(block, believed, &self.inner.reads.falls);
                     }
                     return Ok(answer);
                 }

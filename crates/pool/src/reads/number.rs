@@ -77,7 +77,7 @@ impl Call<'_> {
             wait.heads = self.inner.reads.heads();
             let now = self.inner.now();
             let falls = &self.inner.reads.falls;
-            let (decided, wake) = {
+            let (decided, believed, wake) = {
                 let mut state = self.inner.lock();
                 let wake = !wait.began() && state.router.on_call(now);
                 let believed = state.router.highest_believed(now);
@@ -95,14 +95,14 @@ impl Call<'_> {
                 } else {
                     router.block_number(&reader, floor, pinning.is_some(), max_age, &numbers, now)
                 };
-                (decided, wake)
+                (decided, believed, wake)
             };
             if wake {
                 self.inner.wake_probes();
             }
             match decided {
                 BlockNumber::Here(block) => {
-                    self.viewers.raise(block, None, falls);
+                    self.viewers.raise(block, believed, falls);
                     self.inner.reads.tally.local.fetch_add(1, Relaxed);
                     return Ok(number(block, Arc::from(""), 0, Origin::Heads));
                 }
@@ -112,7 +112,9 @@ impl Call<'_> {
                     match self.lowered(&answer) {
                         None => return Ok(answer),
                         Some(Ok(block)) => {
-                            self.viewers.raise(block, None, falls);
+                            let now = self.inner.now();
+                            let believed = self.inner.lock().router.highest_believed(now);
+                            self.viewers.raise(block, believed, falls);
                             return Ok(number(
                                 block,
                                 answer.endpoint,

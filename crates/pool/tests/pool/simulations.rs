@@ -11,6 +11,8 @@ use std::{collections::BTreeMap, sync::Arc};
 /// Reads of an ordinary run and of a long one.
 const READS: u64 = 10_000;
 const LONG: u64 = 1_000_000;
+/// Seeds that are told of each kind of breach.
+const LINES: usize = 12;
 /// Of an event that is told.
 const WIDTH: usize = 260;
 
@@ -19,8 +21,9 @@ fn list(found: &[(u64, Violation)]) -> String {
     for (seed, violation) in found {
         let (count, lines) = kinds.entry(violation.breach).or_default();
         *count += 1;
-        if lines.len() < 4 {
-            lines.push(format!("  seed {seed}: {violation}"));
+        let begin = format!("  seed {seed}: ");
+        if lines.len() < LINES && !lines.iter().any(|line| line.starts_with(&begin)) {
+            lines.push(format!("{begin}{violation}"));
         }
     }
     let mut text = String::new();

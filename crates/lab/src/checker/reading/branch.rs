@@ -6,7 +6,7 @@
 //! that confirm it, and however few have told any, not for longer than it takes to be told. Of state
 //! nobody can tell the branch: there only those headers count that were not known when it was given.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::shown::Shown;
@@ -26,7 +26,6 @@ pub(super) fn check(
         chain,
         next: 0,
         last: BTreeMap::new(),
-        any: BTreeMap::new(),
     };
     for read in reads {
         let (entry, answer) = (read.entry, read.answer);
@@ -104,8 +103,6 @@ struct Statements<'a> {
     next: usize,
     /// As far as it is surely its newest.
     last: BTreeMap<usize, (Duration, Spot)>,
-    /// Whatever it told last.
-    any: BTreeMap<usize, (Duration, Spot)>,
 }
 
 impl Statements<'_> {
@@ -116,7 +113,6 @@ impl Statements<'_> {
                 break;
             }
             self.next += 1;
-            self.any.insert(header.node, (header.at, header.spot));
             // An old block that somebody asks for by its number is nobody's newest; it may show that
             // its endpoint has gone over to another branch.
             let heads = self.reading.honest.iter();
@@ -146,29 +142,47 @@ impl Statements<'_> {
     fn against(&self, spot: Spot, now: Duration) -> Option<(usize, usize)> {
         let stale = self.reading.stale;
         let fresh = |(_, (at, _)): &(&usize, &(Duration, Spot))| now.saturating_sub(*at) <= stale;
-        let (mut deny, mut parting) = (0, spot.height);
+        let (mut deny, mut parting) = (Vec::new(), spot.height);
         let present = self.chain.branch(&View::healthy(now), spot.height);
         for (node, (_, told)) in self.last.iter().filter(fresh) {
             let firm = self.reading.firm.contains(node)
                 && self.shown.last(*node, now).is_some_and(|head| {
                     head.height >= told.height && now.saturating_sub(head.at) < stale
                 });
-            // One that is on neither says nothing of where the network went.
+            // One that is on neither branch says nothing of where the network went.
             let other = told.height >= spot.height
                 && self.chain.ancestor(told.branch, spot.height) == present;
-            if firm && other {
-                deny += 1;
+            if firm && other && self.contradicts(*told, spot, now) {
+                deny.push(*node);
                 parting = parting.min(self.parting(*told, spot));
             }
         }
-        let confirms = |told: &Spot| {
-            told.height >= parting
-                && self.chain.ancestor(told.branch, parting)
-                    == self.chain.ancestor(spot.branch, parting)
-        };
-        let confirm = self.any.iter().filter(fresh);
-        let confirm = confirm.filter(|(_, (_, told))| confirms(told)).count();
+        // What an endpoint said may count as its newest word for as long as heads do.
+        let told = self.shown.headers.iter().take_while(|told| told.at < now);
+        let confirm: BTreeSet<usize> = told
+            .filter(|told| now.saturating_sub(told.at) <= stale && !deny.contains(&told.node))
+            .filter(|told| {
+                told.spot.height >= parting
+                    && self.chain.ancestor(told.spot.branch, parting)
+                        == self.chain.ancestor(spot.branch, parting)
+            })
+            .map(|told| told.node)
+            .collect();
+        let (deny, confirm) = (deny.len(), confirm.len());
         (deny > 0 && deny >= confirm).then_some((deny, confirm))
+    }
+
+    /// Whether the hashes that were told show that a header and a block are on different branches: one of
+    /// the block's was told that reaches the header, or its parent.
+    fn contradicts(&self, header: Spot, spot: Spot, now: Duration) -> bool {
+        let parting = self.parting(header, spot);
+        let own = self.chain.ancestor(spot.branch, parting);
+        let told = self.shown.headers.iter().take_while(|told| told.at < now);
+        told.map(|told| told.spot).any(|told| {
+            told.height + 1 >= header.height
+                && told.height >= parting
+                && self.chain.ancestor(told.branch, parting) == own
+        })
     }
 
     /// The lowest height at which two blocks are on different branches.

@@ -7,6 +7,9 @@
 //!   may be the height that two endpoints had told since then;
 //! - the client was told nothing at that height or above for `stale`.
 //!
+//! A block that is further ahead of the chain than any is believed, told by a liar who was the first to
+//! say anything, binds nobody.
+//!
 //! A read that an endpoint got with its tag as written is outside the promise (P-2).
 
 use std::collections::BTreeMap;
@@ -147,7 +150,10 @@ impl Floors<'_> {
         let called = read.entry.called;
         let before = told.partition_point(|(at, _)| *at <= called);
         let before = &told[..before];
-        let above = before.iter().filter(|(_, told)| *told > height);
+        let highest = |at| self.chain.head(&View::healthy(at)) + self.reading.max_ahead;
+        let above = before
+            .iter()
+            .filter(|(at, told)| *told > height && *told <= highest(*at));
         above
             .filter(|(at, told)| {
                 let last = before.iter().rfind(|(_, other)| other >= told);

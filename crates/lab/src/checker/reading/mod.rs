@@ -49,6 +49,8 @@ pub struct Reading {
     pub stale_blocks: u64,
     /// Longest time that an answer at `latest` is kept (P-11).
     pub max_age: Duration,
+    /// Blocks that an endpoint may lead the others and be believed.
+    pub max_ahead: u64,
     /// How long a head counts, and after what time without anybody at it a floor falls (P-8).
     pub stale: Duration,
     /// Longest time from the moment at which the last endpoint left a branch to a header of the new
@@ -92,6 +94,7 @@ impl Reading {
                 .collect(),
             stale_blocks: max_lag.max(cache.max_stale_blocks),
             max_age: cache.max_age,
+            max_ahead: heads.max_ahead,
             stale: heads.stale,
             notice: block_time
                 + probe.interval.mul_f64(1.0 + probe.jitter)
@@ -195,7 +198,7 @@ pub(super) fn check(
     truth::check(&reads, chain, found);
 }
 
-/// When some answer was served: its place, and the moment at which it was asked for.
+/// When some answer was served: its place, the moment, and that at which it was asked for.
 type Given = (usize, Duration, Duration);
 
 /// Every answer that was served, by method and text.
@@ -243,7 +246,9 @@ fn reads<'l, 'a>(ledger: &'l Ledger<'a>, chain: &Chain) -> Vec<Read<'l, 'a>> {
         };
         let times = given.get(&(entry.method, text.as_str()));
         let times = times.map_or(&[][..], Vec::as_slice);
-        let (before, after) = times.split_at(times.partition_point(|one| one.0 <= entry.place));
+        // What was served at the moment of the call may be that of a request that it still could share.
+        let is_before = |one: &Given| one.0 <= entry.place && one.1 < entry.called;
+        let (before, after) = times.split_at(times.partition_point(is_before));
         let during = after.iter().take_while(|one| one.0 < answer.place);
         let asked = during.map(|one| one.2).min();
         let places = reached.get(&(entry.method, entry.raw));
