@@ -1,7 +1,7 @@
 // A program written with ethers. See converse.mjs for what it is told and what it says.
 import { converse, load, members } from './converse.mjs'
 
-const { Contract, ContractFactory, JsonRpcProvider, JsonRpcSigner, Wallet } = load('ethers')
+const { Contract, ContractFactory, JsonRpcProvider, JsonRpcSigner, Transaction, Wallet } = load('ethers')
 
 const abi = [
   'event Changed(address indexed who, uint256 value)',
@@ -93,6 +93,12 @@ const operations = {
     const data = cell(o, provider(o)).interface.encodeFunctionData('fail')
     return (await signer(o).sendTransaction({ to: o.cell, data })).hash
   },
+  transfer: async (o) => {
+    const filled = await signer(o).populateTransaction({ to: o.to, value: BigInt(o.value) })
+    const raw = await signer(o).signTransaction(filled)
+    const sent = provider(o).broadcastTransaction(raw).then(({ hash }) => hash)
+    return { hash: Transaction.from(raw).hash, sent: (await members([sent], describe))[0] }
+  },
   missingCall: async (o) => new Contract(o.cell, missing, provider(o)).missing(),
   nodeAccounts: async (o) => provider(o).send('eth_accounts', []),
   nodeSign: async (o) => new JsonRpcSigner(provider(o), o.account).signMessage('x'),
@@ -110,6 +116,7 @@ function describe(error) {
     code: answered?.code ?? null,
     reason: error.reason ?? null,
     data: error.data ?? null,
+    ambiguous: answered?.data?.reason === 'ambiguous' ? answered.data.hash : null,
   }
 }
 

@@ -3,6 +3,7 @@ import { converse, load, members } from './converse.mjs'
 
 const {
   ContractFunctionRevertedError, createPublicClient, createWalletClient, defineChain, http, parseAbi,
+  keccak256,
 } = load('viem')
 const { privateKeyToAccount } = load('viem/accounts')
 
@@ -102,6 +103,12 @@ const operations = {
   failEstimate: async (o) =>
     reader(o).estimateContractGas({ abi, address: o.cell, functionName: 'fail', account: o.account }),
   failSend: async (o) => writer(o).writeContract({ abi, address: o.cell, functionName: 'fail' }),
+  transfer: async (o) => {
+    const request = await writer(o).prepareTransactionRequest({ to: o.to, value: BigInt(o.value) })
+    const serializedTransaction = await writer(o).signTransaction(request)
+    const sent = writer(o).sendRawTransaction({ serializedTransaction })
+    return { hash: keccak256(serializedTransaction), sent: (await members([sent], describe))[0] }
+  },
   missingCall: async (o) =>
     reader(o).readContract({ abi: missing, address: o.cell, functionName: 'missing' }),
   nodeAccounts: async (o) => writer(o).getAddresses(),
@@ -118,6 +125,7 @@ function describe(error) {
     code: coded?.code ?? null,
     reason: reverted?.reason ?? null,
     data: reverted?.raw ?? null,
+    ambiguous: error.walk?.(({ data }) => data?.reason === 'ambiguous')?.data.hash ?? null,
   }
 }
 

@@ -130,6 +130,26 @@ def node_send(order):
     return client(order).eth.send_transaction({"from": to, "to": to, "value": 1, "gas": 21000, "gasPrice": 10**10})
 
 
+def transfer(order):
+    w3, account = client(order), Account.from_key(order["key"])
+    to = address(order["to"])
+    signed = account.sign_transaction(
+        {
+            "chainId": w3.eth.chain_id,
+            "nonce": w3.eth.get_transaction_count(account.address, "pending"),
+            "to": to,
+            "value": order["value"],
+            "gas": w3.eth.estimate_gas({"from": account.address, "to": to, "value": order["value"]}),
+            "gasPrice": w3.eth.gas_price,
+        }
+    )
+    try:
+        sent = {"ok": w3.eth.send_raw_transaction(signed.raw_transaction).to_0x_hex()}
+    except Exception as error:  # Whatever the library raises is what the test asks for.
+        sent = {"error": described(error)}
+    return {"hash": signed.hash.to_0x_hex(), "sent": sent}
+
+
 OPERATIONS = {
     "connect": lambda o: client(o).is_connected(),
     "chainId": lambda o: client(o).eth.chain_id,
@@ -148,6 +168,7 @@ OPERATIONS = {
     "failCall": lambda o: cell(o).functions.fail().call(),
     "failEstimate": lambda o: cell(o).functions.fail().estimate_gas({"from": address(o["account"])}),
     "failSend": lambda o: cell(o).functions.fail().transact().to_0x_hex(),
+    "transfer": transfer,
     "missingCall": lambda o: cell(o, MISSING).functions.missing().call(),
     "nodeAccounts": lambda o: list(client(o).eth.accounts),
     "nodeSign": lambda o: client(o).eth.sign(address(o["account"]), text="x").to_0x_hex(),
@@ -156,14 +177,17 @@ OPERATIONS = {
 
 
 def described(error):
-    code = error.rpc_response["error"]["code"] if isinstance(error, Web3RPCError) and error.rpc_response else None
+    answered = error.rpc_response["error"] if isinstance(error, Web3RPCError) and error.rpc_response else {}
+    data = answered.get("data")
+    ambiguous = isinstance(data, dict) and data.get("reason") == "ambiguous"
     reverted = isinstance(error, ContractLogicError)
     return {
         "name": type(error).__name__,
         "text": str(error),
-        "code": code,
+        "code": answered.get("code"),
         "reason": error.message if reverted else None,
         "data": error.data if reverted else None,
+        "ambiguous": data["hash"] if ambiguous else None,
     }
 
 

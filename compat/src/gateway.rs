@@ -121,13 +121,30 @@ impl Gateway {
     /// When it does not say how the endpoint stands.
     #[must_use]
     pub fn relies_on(&self, index: usize) -> bool {
-        let answer = Http::new(self.admin).get("/api/endpoints");
-        let answer = answer.expect("the admin listener answers");
-        let said: Value = serde_json::from_slice(&answer.body).expect("JSON");
-        let endpoint = &said["chains"][0]["endpoints"][index];
+        let endpoint = &self.endpoints()[index];
         let lanes = endpoint["lanes"].as_array().expect("an endpoint");
         let mut gates = lanes.iter().chain([endpoint]);
         gates.all(|gate| gate["breaker"] == "closed")
+    }
+
+    /// How often it asked an endpoint of its first chain for a method, as it says itself on its admin
+    /// listener; refused connections are in it.
+    ///
+    /// # Panics
+    /// When it does not say.
+    #[must_use]
+    pub fn attempts(&self, method: &str) -> u64 {
+        let endpoints = self.endpoints();
+        let sent = |endpoint: &Value| endpoint["requests"]["methods"][method]["sent"].as_u64();
+        let endpoints = endpoints.as_array().expect("endpoints");
+        endpoints.iter().filter_map(sent).sum()
+    }
+
+    fn endpoints(&self) -> Value {
+        let answer = Http::new(self.admin).get("/api/endpoints");
+        let answer = answer.expect("the admin listener answers");
+        let mut said: Value = serde_json::from_slice(&answer.body).expect("JSON");
+        said["chains"][0]["endpoints"].take()
     }
 
     /// From the start of the process to its first line.

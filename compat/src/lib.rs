@@ -2,8 +2,9 @@
 //!
 //! The library is only what the tests stand on: finding the tools, running processes that cannot
 //! outlive the test, several `anvil` nodes as one chain, programs written with other
-//! clients' libraries, a plain HTTP client, a tap between client and gateway, and an endpoint that
-//! holds its answers. It uses the standard library alone, so that nothing under test is used to test it.
+//! clients' libraries, a plain HTTP client, a tap between client and gateway, lines between
+//! gateway and node that break, and an endpoint that holds its answers. It uses the standard library
+//! alone, so that nothing under test is used to test it.
 //!
 //! Addresses: every test process works on a loopback address of its own (`127.x.y.z`, made from
 //! its process id) and numbers its ports itself. No port is ever picked at random and given back,
@@ -18,6 +19,7 @@ mod client;
 mod gateway;
 mod held;
 mod http;
+mod lines;
 mod process;
 mod tap;
 mod tools;
@@ -31,6 +33,7 @@ pub use client::{Client, Library, Read, Shown};
 pub use gateway::{Exit, Gateway};
 pub use held::Held;
 pub use http::{Answer, Http};
+pub use lines::{Lines, Mishap, Sends};
 pub use process::Process;
 pub use tap::Tap;
 pub use tools::{

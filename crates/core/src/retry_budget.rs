@@ -76,6 +76,14 @@ impl RetryBudget {
         self.counts.first(now);
     }
 
+    /// When the pace allows one again, where [`try_spend`](Self::try_spend) had none; others may be
+    /// quicker. `None`: there is no pace.
+    #[must_use]
+    pub fn next_at(&self, now: Instant) -> Option<Instant> {
+        let paced = self.settings.per_second > 0.0;
+        paced.then(|| self.next.map_or(now, |next| next.max(now)))
+    }
+
     /// Spends one retry, unless nothing is left.
     pub fn try_spend(&mut self, now: Instant) -> bool {
         if mutant::is(Mutant::RetryBudgetIgnored) {
@@ -138,6 +146,18 @@ mod tests {
 
     //
     #[test]
+    fn says_when_the_pace_allows_the_next() {
+        let start = origin();
+        let mut budget = RetryBudget::new(RetryBudgetSettings::default());
+        assert_eq!(budget.next_at(start), Some(start));
+        assert!(budget.try_spend(start) && !budget.try_spend(start));
+        let next = start + Duration::from_millis(100);
+        assert_eq!(budget.next_at(start), Some(next));
+        assert!(budget.try_spend(next));
+    }
+
+    //
+    #[test]
     fn gives_nothing_where_both_numbers_are_zero() {
         let mut budget = RetryBudget::new(RetryBudgetSettings {
             ratio: 0.0,
@@ -145,6 +165,7 @@ mod tests {
             ..RetryBudgetSettings::default()
         });
         budget.on_call(origin());
+        assert_eq!(budget.next_at(origin()), None);
         assert!(!budget.try_spend(origin()));
     }
 

@@ -5,12 +5,14 @@
 //! | here | the actions, the next step, the next attempt |
 //! | `beside` | a second endpoint beside the first: races and hedges |
 //! | `ending` | what the end of an attempt, a check or the call means |
-//! | `sending` | raw transactions: broadcasts, look-ups, receipts |
+//! | `sending` | raw transactions: who gets one, broadcasts, the end |
+//! | `looking` | what is asked after one: look-ups, receipts |
 //! | `follow` | a call whose pool got other endpoints |
 
 mod beside;
 mod ending;
 mod follow;
+mod looking;
 mod sending;
 
 use super::{
@@ -28,6 +30,7 @@ use crate::{
     },
     select::Strategy,
 };
+use looking::or_soon;
 use sending::Sending;
 use smallvec::SmallVec;
 use std::{
@@ -362,11 +365,14 @@ impl Machine {
                 Health::Failing => {}
             }
         }
-        self.refused = !router.spend_retry(now);
-        if self.refused {
+        if router.spend_retry(now) {
+            return true;
+        }
+        if !self.waits_for_budget(router, now) {
+            self.refused = true;
             router.tell_budget(None);
         }
-        !self.refused
+        false
     }
 
     /// What must be known of an endpoint before the call goes there.
@@ -469,16 +475,18 @@ impl Machine {
         if self.waits_in_vain(router, &nobody, now) {
             return self.give_up(router, now);
         }
+        let is_open = self.sending.as_ref().is_some_and(|s| s.is_open());
+        let nobody = if is_open {
+            or_soon(nobody, now)
+        } else {
+            nobody
+        };
         let settings = router.settings().retry;
         let deadline = self.plan.deadline;
         match self
             .rounds
             .step(&settings, &nobody, deadline, router.rng(), now.mono)
         {
-            // Nobody gets a transaction twice that may have it already.
-            Step::Round(_) if self.sending.as_ref().is_some_and(|s| s.is_open()) => {
-                return self.give_up(router, now);
-            }
             Step::Round(until) => self.state = State::Waiting(until, Reason::Failed),
             Step::Wait(until) => self.state = State::Waiting(until, reason),
             Step::Stop => {
@@ -520,6 +528,8 @@ impl Machine {
             tiers,
             may_resort: self.may_resort,
             waited: self.rounds.waited(),
+            // Nobody gets a transaction twice that may have it already.
+            once_each: self.is_open(),
         }
     }
 

@@ -113,6 +113,24 @@ impl Rounds {
         }
     }
 
+    /// Whether a call may wait until then for something else than `step` knows of; it counts with its
+    /// other waits.
+    pub(super) fn may_wait(
+        &mut self,
+        settings: &RetrySettings,
+        until: Instant,
+        deadline: Instant,
+        now: Instant,
+    ) -> bool {
+        let wait = until.saturating_duration_since(now);
+        let total = self.waited.saturating_add(wait);
+        let may = total <= settings.max_wait && until < deadline;
+        if may {
+            self.waited = total;
+        }
+        may
+    }
+
     fn round(&mut self, until: Instant) -> Step {
         self.number = self.number.saturating_add(1);
         Step::Round(until)
@@ -206,6 +224,22 @@ mod tests {
         // The token is too far away, the end of the ejection is not.
         let step = fresh.step(&settings, &wait(2001), deadline, &mut rng, now);
         assert_eq!(step, Step::Wait(now + millis(1900)));
+    }
+
+    //
+    #[test]
+    fn every_wait_counts_toward_the_two_seconds() {
+        let now = origin();
+        let settings = RetrySettings::default();
+        let mut rounds = Rounds::default();
+        let mut may = |ms, deadline| {
+            rounds.may_wait(&settings, now + millis(ms), now + millis(deadline), now)
+        };
+        assert!(!may(100, 100));
+        assert!(may(1900, 9000));
+        assert!(!may(101, 9000));
+        assert!(may(100, 9000));
+        assert!(!may(1, 9000));
     }
 
     // the backoff is at least the ejection left on the next endpoint

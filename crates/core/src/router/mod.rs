@@ -59,7 +59,10 @@ use crate::{
 use endpoint::Endpoint;
 use explain::Decisions;
 use smallvec::SmallVec;
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 /// The endpoints of one chain, in the order of the configuration.
 #[derive(Debug)]
@@ -178,6 +181,11 @@ impl Router {
     /// Spends one retry across the pool.
     pub(crate) fn spend_retry(&mut self, now: Now) -> bool {
         self.retries.try_spend(now.mono)
+    }
+
+    /// When the retry budget may have one again; `None`: never.
+    pub(crate) fn next_retry(&self, now: Now) -> Option<Instant> {
+        self.retries.next_at(now.mono)
     }
 
     /// Hedging is off while more than half are ejected.

@@ -74,6 +74,9 @@ pub(crate) struct Query<'a> {
     pub(crate) may_resort: bool,
     /// How long the call has waited for tokens and ejections.
     pub(crate) waited: Duration,
+    /// Whoever was asked in this round is not asked in another one either, and nothing is waited for
+    /// that would change that.
+    pub(crate) once_each: bool,
 }
 
 impl<'a> Query<'a> {
@@ -88,6 +91,7 @@ impl<'a> Query<'a> {
             tiers: Tiers::All,
             may_resort: true,
             waited: Duration::ZERO,
+            once_each: false,
         }
     }
 }
@@ -154,6 +158,8 @@ pub(crate) struct Nobody {
     pub(crate) token: Option<Moment>,
     /// The first ejection to end.
     pub(crate) ejection: Option<Moment>,
+    /// Somebody whom this call did not ask is tried by another call just now.
+    pub(crate) on_trial: bool,
 }
 
 type Candidates = SmallVec<[Candidate; 16]>;
@@ -191,7 +197,7 @@ impl Router {
             }
             return Pick::Ask(choice);
         }
-        for e in &standing {
+        for e in standing.iter().filter(|e| !(query.once_each && e.asked)) {
             let token = now.mono.checked_add(e.wait);
             match e.state {
                 State::Closed { .. } | State::Trial if e.has_token() => {
@@ -200,6 +206,7 @@ impl Router {
                 State::Closed { .. } | State::Trial => sooner(&mut nobody.token, token, e.asked),
                 State::Ejected { .. } if resort => sooner(&mut nobody.token, token, e.asked),
                 State::Ejected { until } => {
+                    nobody.on_trial |= until.is_none() && !e.asked;
                     sooner(&mut nobody.ejection, until.max(until.and(token)), e.asked);
                 }
             }

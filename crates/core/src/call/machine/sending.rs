@@ -1,19 +1,18 @@
-//! A call that sends a raw transaction: who gets it, what each end makes of it, the look-up of
-//! an open fate and the wait for a receipt.
+//! A call that sends a raw transaction: who gets it, and what each end makes of it.
 //!
 //! What an end means is [`Writes`]'; whom to ask and for how long is decided here. A send is never
 //! cancelled by its own call: what still runs when the call is over runs on to its end.
 
 use super::{
-    Action, Asked, Choice, Class, Delivery, LOOK, Leftover, Machine, Outcome, Pick, Plan, Privacy,
-    Purpose, Query, Reason, Report, Router, Running, Settled, State, Ticket, Tiers, UNREACHABLE,
+    Action, Class, Delivery, LOOK, Leftover, Machine, Outcome, Purpose, Reason, Report, Router,
+    Running, Settled, State, Ticket, Tiers,
+    looking::{Looking, PAUSE, next_retry},
 };
 use crate::{
     AttemptId, EndpointId, Now, TxHash,
     breaker::{Meaning, Said},
     call::write::{Echo, Ended, Fate, Form, LOOK_UP_TIME, Step, Write, Writes},
     judge::of_class,
-    method,
 };
 use smallvec::SmallVec;
 use std::{
@@ -24,31 +23,20 @@ use std::{
 /// How long a broadcast waits for chain checks that would let more endpoints take part.
 const GATHER: Duration = Duration::from_millis(500);
 
-/// The first pause between two questions for a receipt; it doubles twice.
-const PAUSE: Duration = Duration::from_millis(250);
-
 /// Where a send stands.
 #[derive(Debug)]
 pub(super) struct Sending {
-    writes: Writes,
+    pub(super) writes: Writes,
     began: Option<Instant>,
-    /// The end of the look-up or of the wait for the receipt, which have a time of their own.
-    until: Option<Instant>,
-    /// The look-up, or the question for the receipt, that is under way.
-    aside: Option<Ticket>,
+    /// The look-up or the wait for the receipt.
+    pub(super) looking: Looking,
     /// Which of the two the call has come to.
-    phase: Reason,
-    /// Endpoints whose chain was checked for it.
-    checked: SmallVec<[EndpointId; 2]>,
-    /// Questions for the receipt so far.
-    polls: u32,
+    pub(super) phase: Reason,
     gather_until: Option<Instant>,
     /// Attempts whose endpoint has the transaction by its own word.
-    seen: SmallVec<[AttemptId; 2]>,
+    pub(super) seen: SmallVec<[AttemptId; 2]>,
     /// Some attempt was not proven unsent.
     reached: bool,
-    /// The request that brought the receipt.
-    found: Option<AttemptId>,
 }
 
 impl Sending {
@@ -56,15 +44,11 @@ impl Sending {
         Self {
             writes: Writes::new(write),
             began: None,
-            until: None,
-            aside: None,
+            looking: Looking::default(),
             phase: Reason::First,
-            checked: SmallVec::new(),
-            polls: 0,
             gather_until: None,
             seen: SmallVec::new(),
             reached: false,
-            found: None,
         }
     }
 
@@ -75,7 +59,7 @@ impl Sending {
     }
 
     pub(super) const fn until(&self) -> Option<Instant> {
-        self.until
+        self.looking.until()
     }
 
     pub(super) const fn is_open(&self) -> bool {
@@ -83,14 +67,11 @@ impl Sending {
     }
 
     pub(super) const fn take_aside(&mut self) -> Option<Ticket> {
-        self.aside.take()
+        self.looking.take_aside()
     }
 
     pub(super) fn moved(&mut self, place: impl Fn(EndpointId) -> EndpointId) {
-        if let Some(ticket) = &mut self.aside {
-            ticket.moved_to(place(ticket.endpoint()));
-        }
-        self.checked.clear();
+        self.looking.moved(place);
     }
 }
 
@@ -173,53 +154,6 @@ impl Machine {
         self.take_step(router, step, now);
     }
 
-    /// The look-up, or the question for the receipt, ended. `ours`: the answer is our transaction,
-    /// or its receipt, by its hash.
-    pub fn on_lookup(
-        &mut self,
-        router: &mut Router,
-        attempt: AttemptId,
-        settled: &Settled,
-        ours: bool,
-        now: Now,
-    ) {
-        let Some(sending) = &mut self.sending else {
-            return;
-        };
-        let Some(ticket) = sending.aside.take_if(|t| t.attempt() == attempt) else {
-            return;
-        };
-        router.settle(&ticket, settled, now);
-        if matches!(self.state, State::Done(_)) {
-            return;
-        }
-        let unsent = match settled {
-            Settled::Failed { delivery, .. } => *delivery == Delivery::NotSent,
-            Settled::Result { .. } | Settled::Terminal { .. } => false,
-        };
-        let polls = sending.phase == Reason::Receipt;
-        if ours {
-            sending.found = Some(attempt);
-            sending.seen.push(attempt);
-            let step = if polls {
-                sending.writes.on_receipt(true)
-            } else {
-                sending.writes.on_lookup(true)
-            };
-            self.take_step(router, step, now);
-        } else if polls {
-            self.ask_later(now);
-        } else if unsent {
-            // It was not asked at all: somebody else is.
-            self.note_asked(ticket.endpoint(), false);
-            self.leave_alone(ticket.endpoint());
-            self.state = State::Pick(Reason::LookUp);
-        } else {
-            let step = sending.writes.on_lookup(false);
-            self.take_step(router, step, now);
-        }
-    }
-
     /// Carries out what the fates so far ask for.
     pub(super) fn take_step(&mut self, router: &Router, step: Step, now: Now) {
         let Some(sending) = &mut self.sending else {
@@ -231,7 +165,7 @@ impl Machine {
             Step::Next => self.state = State::Pick(Reason::Failed),
             Step::Wait => {}
             Step::LookUp => {
-                sending.until = now.mono.checked_add(LOOK_UP_TIME);
+                sending.looking.begin(now.mono.checked_add(LOOK_UP_TIME));
                 sending.phase = Reason::LookUp;
                 self.state = State::Pick(Reason::LookUp);
             }
@@ -243,12 +177,12 @@ impl Machine {
                     Form::Hash | Form::Output => Duration::ZERO,
                 };
                 let end = sending.began.and_then(|began| began.checked_add(wait));
-                sending.until = end.max(soonest);
+                sending.looking.begin(end.max(soonest));
                 sending.phase = Reason::Receipt;
                 self.state = State::Pick(Reason::Receipt);
             }
             Step::Found => {
-                let found = sending.found;
+                let found = sending.looking.found();
                 self.state = State::Done(found.map_or(Outcome::Late, Outcome::Found));
             }
             Step::Late => self.state = State::Done(Outcome::Late),
@@ -259,6 +193,27 @@ impl Machine {
                 self.over(router, Outcome::Failed(attempt), now);
             }
         }
+    }
+
+    /// The fate of a transaction is open: somebody may have it.
+    pub(super) fn is_open(&self) -> bool {
+        self.sending.as_ref().is_some_and(|s| s.is_open())
+    }
+
+    /// What the end of a call hangs on is not left open for want of a retry: a transaction whose fate
+    /// is open waits for the budget as for a token, and then goes to the next.
+    pub(super) fn waits_for_budget(&mut self, router: &Router, now: Now) -> bool {
+        if !self.is_open() {
+            return false;
+        }
+        let retry = router.settings().retry;
+        let at = next_retry(router, now);
+        let deadline = self.plan.deadline;
+        let at = at.filter(|at| self.rounds.may_wait(&retry, *at, deadline, now.mono));
+        if let Some(at) = at {
+            self.state = State::Waiting(at, Reason::Failed);
+        }
+        at.is_some()
     }
 
     /// Nobody else can be asked.
@@ -285,10 +240,10 @@ impl Machine {
         let Some(sending) = &mut self.sending else {
             return Action::Finish(Outcome::DeadlineExceeded);
         };
-        if let Some(ticket) = sending.aside.take() {
+        if let Some(ticket) = sending.looking.take_aside() {
             router.cancel(&ticket, now);
         }
-        let step = match (sending.until, sending.phase) {
+        let step = match (sending.looking.until(), sending.phase) {
             (Some(_), Reason::Receipt) => sending.writes.on_receipt(false),
             (Some(_), _) => sending.writes.on_lookup(false),
             (None, _) => {
@@ -354,118 +309,6 @@ impl Machine {
         self.may_resort = false;
         self.rounds.count();
         ControlFlow::Break(self.tell_begun(now))
-    }
-
-    /// Asks somebody whether the transaction is there, or mined.
-    pub(super) fn look(&mut self, router: &mut Router, reason: Reason, now: Now) -> Option<Action> {
-        let name = match reason {
-            Reason::Receipt => "eth_getTransactionReceipt",
-            Reason::First | Reason::Failed | Reason::Confirm | Reason::LookUp => {
-                "eth_getTransactionByHash"
-            }
-        };
-        let row = method::lookup(name);
-        let mut plan = Plan::new(row, name, self.deadline(), LOOK_UP_TIME);
-        plan.allowed = router.allowed(name);
-        plan.only = self.plan.only;
-        // A hash that nobody else knows is private too.
-        plan.privacy = match self.plan.privacy {
-            Privacy::Private => Privacy::Private,
-            Privacy::Any | Privacy::Public => Privacy::Any,
-        };
-        if let Some(choice) = self.holder(router, &plan, reason, now) {
-            let endpoint = choice.endpoint;
-            if !choice.verified {
-                if let Some(sending) = &mut self.sending {
-                    sending.checked.push(endpoint);
-                }
-                return self.check(router, endpoint, super::Before::Chain, reason, now);
-            }
-            let attempt = AttemptId(self.attempts);
-            let timeout = self.timeout(now).min(LOOK_UP_TIME);
-            if let (Some(sending), Some(ticket)) = (
-                &mut self.sending,
-                router.begin(endpoint, attempt, &plan, timeout, now),
-            ) {
-                self.attempts = self.attempts.saturating_add(1);
-                sending.aside = Some(ticket);
-                self.state = State::Busy;
-                return Some(match reason {
-                    Reason::Receipt => Action::Receipt {
-                        endpoint,
-                        attempt,
-                        timeout,
-                    },
-                    Reason::First | Reason::Failed | Reason::Confirm | Reason::LookUp => {
-                        Action::LookUp {
-                            endpoint,
-                            attempt,
-                            timeout,
-                        }
-                    }
-                });
-            }
-        }
-        if reason == Reason::Receipt {
-            self.ask_later(now);
-        } else if let Some(sending) = &mut self.sending {
-            let step = sending.writes.on_lookup(false);
-            self.take_step(router, step, now);
-        }
-        None
-    }
-
-    /// A holder: at or past the reference head; for a look-up somebody who was not sent the
-    /// transaction, if there is one.
-    fn holder(&self, router: &mut Router, plan: &Plan, reason: Reason, now: Now) -> Option<Choice> {
-        let sending = self.sending.as_ref()?;
-        for others in [true, false] {
-            if others && reason == Reason::Receipt {
-                continue;
-            }
-            let asked = self
-                .asked
-                .iter()
-                .filter(|a| others || a.round == UNREACHABLE);
-            let asked: SmallVec<[Asked; 4]> = asked
-                .map(|asked| Asked {
-                    round: if asked.round == UNREACHABLE {
-                        UNREACHABLE
-                    } else {
-                        0
-                    },
-                    running: false,
-                    ..*asked
-                })
-                .collect();
-            let query = Query {
-                plan,
-                asked: &asked,
-                looked: &self.looked,
-                round: 0,
-                purpose: Purpose::Confirm,
-                tiers: Tiers::All,
-                may_resort: false,
-                waited: Duration::ZERO,
-            };
-            if let Pick::Ask(choice) = router.pick(&query, now)
-                && (choice.verified || !sending.checked.contains(&choice.endpoint))
-            {
-                return Some(choice);
-            }
-        }
-        None
-    }
-
-    /// The receipt is not there yet.
-    fn ask_later(&mut self, now: Now) {
-        let Some(sending) = &mut self.sending else {
-            return;
-        };
-        let pause = PAUSE.saturating_mul(1 << sending.polls.min(2));
-        sending.polls = sending.polls.saturating_add(1);
-        let at = now.mono.checked_add(pause).unwrap_or(now.mono);
-        self.state = State::Waiting(at, Reason::Receipt);
     }
 }
 

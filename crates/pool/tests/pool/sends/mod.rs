@@ -2,6 +2,7 @@
 
 mod accounts;
 mod broadcasts;
+mod lookups;
 mod memory;
 mod private;
 mod receipts;

@@ -75,6 +75,7 @@ fn any_write(rng: &mut Rng) -> Write {
 struct Seen {
     shown: Vec<Shown>,
     asked: Vec<EndpointId>,
+    /// Look-ups that were answered.
     looked_up: u32,
     found: bool,
 }
@@ -251,16 +252,10 @@ fn report(bench: &mut Bench, due: Due, seen: &mut Seen) {
                 .on_sent(&mut bench.router, due.attempt, &settled, echo, now);
         }
         Said::Looked(settled, ours) => {
-            let unsent = matches!(
-                settled,
-                Settled::Failed {
-                    delivery: Delivery::NotSent,
-                    ..
-                }
-            );
+            let answered = !matches!(settled, Settled::Failed { .. });
             seen.found |= ours;
             let receipts = matches!(bench.machine.plan.method.name, "eth_sendRawTransactionSync");
-            seen.looked_up += u32::from(!unsent && !receipts);
+            seen.looked_up += u32::from(answered && !receipts);
             bench
                 .machine
                 .on_lookup(&mut bench.router, due.attempt, &settled, ours, now);

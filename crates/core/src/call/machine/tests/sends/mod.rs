@@ -2,7 +2,9 @@
 
 mod broadcasts;
 mod laws;
+mod lookups;
 mod receipts;
+mod waits;
 
 use super::*;
 use crate::{
@@ -204,20 +206,6 @@ fn a_pool_of_one_is_looked_up_at_itself() {
     assert_eq!(bench.looks_up(), (A, SECOND, LOOK_UP_TIME));
     bench.looked(SECOND, &Settled::VALUE, true);
     assert_eq!(bench.ends(), Outcome::Sent);
-}
-
-// a look-up that nobody got is made elsewhere, one that was asked is the only one.
-#[test]
-fn one_look_up_and_no_more() {
-    let mut bench = Setup::new(4).call("eth_call");
-    bench.send_raw(verified(Policy::Once));
-    bench.asks(A, FIRST, &lost());
-    let (first, attempt, _) = bench.looks_up();
-    bench.looked(attempt, &unsent(), false);
-    let (second, attempt, _) = bench.looks_up();
-    assert_ne!(first, second);
-    bench.looked(attempt, &lost(), false);
-    assert_eq!(bench.ends(), Outcome::Ambiguous(None));
 }
 
 //
