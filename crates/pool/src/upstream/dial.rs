@@ -8,7 +8,7 @@
 use super::{
     fault::SendErrorKind,
     options::ExtraRoots,
-    stream::{Stream, Tcp, Trace},
+    stream::{Stream, Tcp},
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use rustls::{ClientConfig, RootCertStore, pki_types::ServerName};
@@ -75,10 +75,7 @@ impl Target {
     /// Makes a connection.
     ///
     /// Cancellation: dropping the future gives up every address it was trying.
-    pub(super) async fn connect(
-        &self,
-        trace: Arc<Trace>,
-    ) -> Result<(Stream, Spoken), SendErrorKind> {
+    pub(super) async fn connect(&self) -> Result<(Stream, Spoken), SendErrorKind> {
         let socket = match &self.host {
             Host::Address(address) => race(&[SocketAddr::new(*address, self.port)]).await?,
             Host::Name(name) => {
@@ -87,7 +84,7 @@ impl Target {
                 race(&in_turn(addresses)).await?
             }
         };
-        let tcp = Tcp { socket, trace };
+        let tcp = Tcp::new(socket);
         let Some((connector, name)) = &self.tls else {
             return Ok((Stream::Plain(tcp), Spoken::Http1));
         };

@@ -1,7 +1,7 @@
 //! Transport failures, with proof of what was sent.
 //!
-//! *Not sent* needs a proof: no connection was made, or the HTTP library hands the request back
-//! unread, or the socket took no byte, or the server refused the stream. Everything else is *maybe
+//! *Not sent* needs a proof: no connection was made, or the socket took no byte, or, over HTTP/2, the
+//! library hands the request back unread or the server refused the stream. Everything else is *maybe
 //! sent*. Texts are constants, so they cannot name a URL.
 
 use highwater_core::call::Delivery;

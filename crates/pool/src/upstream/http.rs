@@ -1,8 +1,7 @@
 //! One attempt over HTTP, from a free connection to the last byte.
 //!
 //! A request is written once. The only case in which it is written again is that nothing of it was
-//! written the first time: the server had closed the unused connection and the HTTP library hands
-//! the request back unread (semantics W2). Redirects are answers like any other; following one
+//! written the first time: the server had closed the unused connection (semantics W2). Redirects are answers like any other; following one
 //! would hand the request, and the credential, to a third party (hardening C12).
 
 use super::{
@@ -10,11 +9,13 @@ use super::{
     body::Collector,
     clock::{Clock, FAR},
     dial::{Spoken, Target},
+    exchange::{Broken, Exchange},
     fault::is_refused_stream,
     lane::{Ages, Lane, Shared},
     link::Link,
     options::HttpOptions,
-    stream::{Stream, Trace},
+    outgoing::Opening,
+    stream::Stream,
 };
 use crate::{ConfigError, SecretUrl, worker};
 use ::http::{HeaderMap, HeaderValue, Method, Request, Uri, header, uri};
@@ -68,7 +69,7 @@ pub struct HttpUpstream(Arc<Inner>);
 struct Inner {
     host: String,
     target: Target,
-    origin: Head,
+    opening: Opening,
     multiplexed: Head,
     options: HttpOptions,
     lanes: Box<[Arc<Lane>]>,
@@ -80,7 +81,7 @@ struct Inner {
     waiting: AtomicUsize,
 }
 
-/// What is the same in every request.
+/// What is the same in every request over HTTP/2.
 struct Head {
     uri: Uri,
     headers: HeaderMap,
@@ -96,8 +97,6 @@ impl HttpUpstream {
         let bad = || ConfigError::new("url", "cannot be used as an HTTP target");
         let target = Target::new(url.expose(), &options.extra_roots).ok_or_else(bad)?;
         let mut headers = HeaderMap::with_capacity(8);
-        // Its place is filled in each request. Were it added there, the copied map would have to grow.
-        headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
         headers.insert(
             header::CONTENT_TYPE,
             HeaderValue::from_static("application/json"),
@@ -128,16 +127,11 @@ impl HttpUpstream {
             .path_and_query(path.as_str())
             .build()
             .map_err(|_| bad())?;
+        let opening = Opening::new(&path, &authority, &headers);
+        // Its place is filled in each request. Were it added there, the copied map would have to grow.
+        headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));
         let multiplexed = Head {
             uri: whole,
-            headers: headers.clone(),
-        };
-        headers.insert(
-            header::HOST,
-            HeaderValue::try_from(authority).map_err(|_| bad())?,
-        );
-        let origin = Head {
-            uri: Uri::try_from(path).map_err(|_| bad())?,
             headers,
         };
         let ages = Ages {
@@ -148,7 +142,7 @@ impl HttpUpstream {
         Ok(Self(Arc::new(Inner {
             host: url.host().to_owned(),
             target,
-            origin,
+            opening,
             multiplexed,
             lanes: (0..options.lanes).map(|_| Lane::new(ages)).collect(),
             speaks_http2: AtomicBool::new(false),
@@ -247,10 +241,7 @@ impl Inner {
                 }
             };
             let tried = match way {
-                Way::Own(link) => {
-                    self.try_own(lane, link, message.clone(), &mut clock, end)
-                        .await
-                }
+                Way::Own(link) => self.try_own(lane, link, &message, &mut clock, end).await,
                 Way::Shared(sender) => {
                     self.try_shared(sender, message.clone(), &mut clock, end)
                         .await
@@ -282,7 +273,8 @@ impl Inner {
             let mut link = lane.take(runtime, now)?;
             let fresh = now.saturating_duration_since(link.idle_since) <= FRESH;
             if !fresh || repeat == Repeat::Never {
-                // The event loop takes its turn, so that a close that has arrived is known.
+                // The event loop takes its turn, so that a close that has arrived is known: without
+                // word from it, a look at the socket says "nothing" and does not ask the kernel.
                 tokio::task::yield_now().await;
                 if !link.is_usable() {
                     continue;
@@ -306,12 +298,11 @@ impl Inner {
             None
         };
         let permit = self.permit().await;
-        let trace = Arc::new(Trace::default());
-        let (stream, spoken) = self.target.connect(Arc::clone(&trace)).await?;
+        let (stream, spoken) = self.target.connect().await?;
         match spoken {
             Spoken::Http1 => {
                 self.speaks_http1.store(true, Ordering::Relaxed);
-                Ok(Way::Own(Link::new(stream, trace, permit, runtime).await?))
+                Ok(Way::Own(Link::new(stream, permit, runtime)))
             }
             Spoken::Http2 => {
                 self.speaks_http2.store(true, Ordering::Relaxed);
@@ -343,11 +334,10 @@ impl Inner {
         Arc::clone(permits).acquire_owned().await.ok()
     }
 
-    fn put_back(&self, lane: &Arc<Lane>, mut link: Link) {
+    fn put_back(&self, lane: &Arc<Lane>, link: Link) {
         // Somebody waits for a connection to end: unused ones are in the way.
         let in_the_way = self.permits.is_some() && self.waiting.load(Ordering::Relaxed) > 0;
-        if !in_the_way && (link.is_free() || link.is_usable()) {
-            link.idle_since = Instant::now();
+        if !in_the_way {
             lane.put(link);
         }
     }
@@ -355,34 +345,35 @@ impl Inner {
     async fn try_own(
         &self,
         lane: &Arc<Lane>,
-        mut link: Link,
-        message: Bytes,
+        link: Link,
+        message: &[u8],
         clock: &mut Clock<'_>,
         end: Instant,
     ) -> Tried {
-        link.trace.clear();
-        let mut response = pin!(link.sender.try_send_request(self.origin.request(message)));
+        let mut exchange = Exchange::new(link, &self.opening, message);
         clock.set(self.head_limit(end));
         let answered = poll_fn(|cx| {
-            let polled = link.drive(cx, |cx| response.as_mut().poll(cx));
+            let polled = exchange.poll_head(cx);
             clock.bound(cx, polled)
         });
-        let response = match answered.await {
-            Some(Ok(response)) => response,
-            Some(Err(refused)) => return given_up(&refused, link.trace.wrote()),
-            None if link.trace.wrote() => return late(),
+        let (status, headers, stated) = match answered.await {
+            Some(Ok(head)) => head,
+            Some(Err(Broken::Dead)) => return Tried::Dead,
+            Some(Err(Broken::Failed(kind))) => return Tried::Failed(SendError::maybe_sent(kind)),
+            None if exchange.wrote() => return late(),
             None => return Tried::Failed(SendError::unsent(SendErrorKind::Timeout)),
         };
-        link.trace.head_came();
-        let (head, mut body) = response.into_parts();
-        let collected = self.collect(&head.headers, &mut body, clock, end, |cx, body| {
-            link.drive_once_empty(cx, |cx| next(body, cx))
-        });
+        let collected = self.collect(&headers, stated, clock, end, |cx| exchange.poll_piece(cx));
         match collected.await {
-            Ok(body_bytes) => {
-                drop(body);
-                self.put_back(lane, link);
-                answer(head, body_bytes)
+            Ok(body) => {
+                if let Some(link) = exchange.finish() {
+                    self.put_back(lane, link);
+                }
+                Tried::Answered(RawReply {
+                    status,
+                    headers,
+                    body,
+                })
             }
             Err(kind) => Tried::Failed(SendError::maybe_sent(kind)),
         }
@@ -403,37 +394,40 @@ impl Inner {
         });
         let response = match answered.await {
             Some(Ok(response)) => response,
-            Some(Err(refused)) => return given_up(&refused, true),
+            Some(Err(refused)) => return given_up(&refused),
             None => return late(),
         };
         let (head, mut body) = response.into_parts();
-        let collected = self.collect(&head.headers, &mut body, clock, end, |cx, body| {
-            next(body, cx)
-        });
+        // The library holds the body to the length that its head states.
+        let stated = body.size_hint().exact().unwrap_or(0);
+        let collected = self.collect(&head.headers, stated, clock, end, |cx| next(&mut body, cx));
         match collected.await {
-            Ok(body) => answer(head, body),
+            Ok(body) => Tried::Answered(RawReply {
+                status: head.status.as_u16(),
+                headers: head.headers,
+                body,
+            }),
             Err(kind) => Tried::Failed(SendError::maybe_sent(kind)),
         }
     }
 
-    /// Reads a body within its limits.
+    /// Reads a body within its limits, piece by piece until there is none.
     async fn collect(
         &self,
         headers: &HeaderMap,
-        body: &mut Incoming,
+        stated: u64,
         clock: &mut Clock<'_>,
         end: Instant,
-        mut poll: impl FnMut(&mut Context<'_>, &mut Incoming) -> Poll<Piece>,
+        mut next: impl FnMut(&mut Context<'_>) -> Poll<Option<Result<Bytes, SendErrorKind>>>,
     ) -> Result<Bytes, SendErrorKind> {
-        let mut collector = Collector::new(headers, self.options.max_reply)?;
+        let mut collector = Collector::new(headers, stated, self.options.max_reply)?;
         if self.options.header_timeout.is_some() {
             clock.set(end);
         }
-        // A body of a stated length is whole with its last piece; nothing more is asked for.
-        while !body.is_end_stream() {
+        loop {
             let mut waited = false;
             let piece = poll_fn(|cx| {
-                let polled = poll(cx, body);
+                let polled = next(cx);
                 if polled.is_pending() && !waited {
                     waited = true;
                     clock.set(end.min(Instant::now() + self.options.stall_timeout));
@@ -441,13 +435,11 @@ impl Inner {
                 clock.bound(cx, polled)
             });
             match piece.await {
-                Some(Some(Ok(piece))) => collector.push(piece)?,
-                Some(Some(Err(error))) => return Err(SendErrorKind::of(&error)),
-                Some(None) => break,
+                Some(Some(piece)) => collector.push(piece?)?,
+                Some(None) => return collector.finish(),
                 None => return Err(SendErrorKind::Timeout),
             }
         }
-        collector.finish()
     }
 
     fn head_limit(&self, end: Instant) -> Instant {
@@ -458,29 +450,21 @@ impl Inner {
     }
 }
 
-/// The next piece of a body; `None` at its end.
-type Piece = Option<Result<Bytes, hyper::Error>>;
-
-fn next(body: &mut Incoming, cx: &mut Context<'_>) -> Poll<Piece> {
-    loop {
-        return Poll::Ready(match ready!(Pin::new(&mut *body).poll_frame(cx)) {
+/// The next piece of a body over HTTP/2; `None` at its end.
+fn next(body: &mut Incoming, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, SendErrorKind>>> {
+    // A body of a stated length is whole with its last piece; nothing more is asked for.
+    while !body.is_end_stream() {
+        match ready!(Pin::new(&mut *body).poll_frame(cx)) {
             Some(Ok(frame)) => match frame.into_data() {
-                Ok(data) => Some(Ok(data)),
+                Ok(data) => return Poll::Ready(Some(Ok(data))),
                 // Trailers say nothing to us.
                 Err(_) => continue,
             },
-            Some(Err(error)) => Some(Err(error)),
-            None => None,
-        });
+            Some(Err(error)) => return Poll::Ready(Some(Err(SendErrorKind::of(&error)))),
+            None => break,
+        }
     }
-}
-
-fn answer(head: ::http::response::Parts, body: Bytes) -> Tried {
-    Tried::Answered(RawReply {
-        status: head.status.as_u16(),
-        headers: head.headers,
-        body,
-    })
+    Poll::Ready(None)
 }
 
 const fn late() -> Tried {
@@ -488,12 +472,12 @@ const fn late() -> Tried {
 }
 
 /// What the library's refusal proves.
-fn given_up(refused: &TrySendError<Request<Full<Bytes>>>, wrote: bool) -> Tried {
+fn given_up(refused: &TrySendError<Request<Full<Bytes>>>) -> Tried {
     if refused.message().is_some() {
         return Tried::Dead;
     }
     let kind = SendErrorKind::of(refused.error());
-    Tried::Failed(if !wrote || is_refused_stream(refused.error()) {
+    Tried::Failed(if is_refused_stream(refused.error()) {
         SendError::unsent(kind)
     } else {
         SendError::maybe_sent(kind)

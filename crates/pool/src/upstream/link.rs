@@ -1,198 +1,208 @@
 //! One HTTP/1.1 connection, driven by whoever uses it.
 //!
 //! The usual way is a task per connection, and then every request costs four to five switches
-//! between that task and the caller's. Here the caller's own future polls the connection: no task,
-//! no switch, and a dropped call takes its connection with it. Wake-ups that the connection and the
-//! response channels cause *while* they are being polled only make the loop go round again; those
-//! that come from the socket wake the caller.
+//! between that task and the caller's. Here the caller's own future reads and writes: no task, no
+//! switch, and a dropped call takes its connection with it. While it lies unused nobody looks at it.
 
-use super::{
-    fault::SendErrorKind,
-    stream::{Stream, Trace},
-};
-use bytes::Bytes;
-use futures_util::task::AtomicWaker;
-use http_body_util::Full;
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
+use super::{outgoing::Outgoing, stream::Stream};
+use bytes::BytesMut;
 use std::{
     future::Future,
-    pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    task::{Context, Poll, Wake, Waker},
+    io::{self, ErrorKind},
+    pin::{Pin, pin},
+    task::{Context, Poll, Waker, ready},
 };
-use tokio::{runtime, sync::OwnedSemaphorePermit, time::Instant};
+use tokio::{
+    io::{AsyncReadExt, AsyncWrite},
+    runtime,
+    sync::OwnedSemaphorePermit,
+    time::Instant,
+};
 
-/// Most rounds before the caller's other work gets its turn.
-const ROUNDS: usize = 8;
-
-type Wire = http1::Connection<TokioIo<Stream>, Full<Bytes>>;
+/// Room that is made in the buffer at first, in bytes: more than most answers need.
+const FIRST_ROOM: usize = 8 << 10;
+/// Room below which more is made.
+const LEAST_ROOM: usize = 4 << 10;
+/// Most room that is made at once.
+const MOST_ROOM: usize = 256 << 10;
 
 /// A connection that is in use or lies idle.
 pub(super) struct Link {
-    pub(super) sender: http1::SendRequest<Full<Bytes>>,
-    connection: Option<Box<Wire>>,
-    pub(super) trace: Arc<Trace>,
-    relay: Arc<Relay>,
-    waker: Waker,
+    /// Boxed, since a link moves from hand to hand with every request.
+    wire: Box<Wire>,
     pub(super) born: Instant,
     pub(super) idle_since: Instant,
     /// A socket answers only to the runtime on which it was opened.
     pub(super) runtime: runtime::Id,
-    pub(super) _permit: Option<OwnedSemaphorePermit>,
+}
+
+struct Wire {
+    stream: Stream,
+    buf: BytesMut,
+    /// How much room is made next.
+    room: usize,
+    /// Whether the buffer holds much more memory than most answers need.
+    grew: bool,
+    _permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Link {
-    pub(super) async fn new(
+    pub(super) fn new(
         stream: Stream,
-        trace: Arc<Trace>,
         permit: Option<OwnedSemaphorePermit>,
         runtime: runtime::Id,
-    ) -> Result<Self, SendErrorKind> {
-        let handshake = http1::Builder::new().handshake(TokioIo::new(stream)).await;
-        let (sender, connection) = handshake.map_err(|error| SendErrorKind::of(&error))?;
-        let relay = Arc::new(Relay::default());
+    ) -> Self {
         let now = Instant::now();
-        Ok(Self {
-            sender,
-            connection: Some(Box::new(connection)),
-            trace,
-            waker: Waker::from(Arc::clone(&relay)),
-            relay,
+        Self {
+            wire: Box::new(Wire {
+                stream,
+                buf: BytesMut::new(),
+                room: FIRST_ROOM,
+                grew: false,
+                _permit: permit,
+            }),
             born: now,
             idle_since: now,
             runtime,
-            _permit: permit,
-        })
-    }
-
-    /// Polls `step`, which waits for something that the connection may have brought already, and only
-    /// where it has not, the connection: looking at the socket costs more than a look at the step.
-    pub(super) fn drive_once_empty<T>(
-        &mut self,
-        cx: &mut Context<'_>,
-        mut step: impl FnMut(&mut Context<'_>) -> Poll<T>,
-    ) -> Poll<T> {
-        match step(&mut Context::from_waker(&self.waker)) {
-            Poll::Ready(value) => Poll::Ready(value),
-            Poll::Pending => self.drive(cx, step),
         }
     }
 
-    /// Polls the connection and then `step`, which waits for something that the connection brings.
-    pub(super) fn drive<T>(
-        &mut self,
-        cx: &mut Context<'_>,
-        mut step: impl FnMut(&mut Context<'_>) -> Poll<T>,
-    ) -> Poll<T> {
-        self.relay.outside.register(cx.waker());
-        let mut inside = Context::from_waker(&self.waker);
-        for _ in 0..ROUNDS {
-            self.relay.begin();
-            turn(&mut self.connection, &mut inside);
-            let stepped = step(&mut inside);
-            let again = self.relay.end();
-            if stepped.is_ready() {
-                return stepped;
-            }
-            if !again {
-                return Poll::Pending;
-            }
-        }
-        cx.waker().wake_by_ref();
-        Poll::Pending
+    /// What was read and not taken yet. Empty while the connection lies unused.
+    pub(super) const fn buf(&mut self) -> &mut BytesMut {
+        &mut self.wire.buf
+    }
+
+    /// A request begins.
+    pub(super) fn clear(&mut self) {
+        self.wire.stream.clear();
+    }
+
+    /// Whether a byte of the request was written to the socket.
+    pub(super) fn wrote(&self) -> bool {
+        self.wire.stream.wrote()
     }
 
     /// Whether the connection may serve another request. Looks at the socket.
     pub(super) fn is_usable(&mut self) -> bool {
-        turn(
-            &mut self.connection,
-            &mut Context::from_waker(Waker::noop()),
-        );
-        self.connection.is_some() && self.sender.is_ready()
+        self.is_silent(&mut Context::from_waker(Waker::noop()))
     }
 
-    /// Whether the connection may serve another request, as far as is known without looking.
-    pub(super) fn is_free(&self) -> bool {
-        self.connection.is_some() && self.sender.is_ready()
-    }
-}
-
-fn turn(connection: &mut Option<Box<Wire>>, cx: &mut Context<'_>) {
-    if let Some(wire) = connection
-        && Pin::new(&mut **wire).poll(cx).is_ready()
-    {
-        // Its error, if any, has gone to the request that it broke. Dropping it hands a request that
-        // it had not begun back to the caller.
-        *connection = None;
-    }
-}
-
-/// Passes wake-ups on, unless they come from inside.
-#[derive(Default)]
-struct Relay {
-    outside: AtomicWaker,
-    polling: AtomicBool,
-    woken: AtomicBool,
-}
-
-impl Relay {
-    fn begin(&self) {
-        self.polling.store(true, Ordering::SeqCst);
-        self.woken.store(false, Ordering::SeqCst);
+    /// Whether the other side has neither closed nor said anything, as far as the event loop knows.
+    pub(super) fn is_silent(&mut self, cx: &mut Context<'_>) -> bool {
+        self.wire.stream.is_silent(cx)
     }
 
-    /// Ends a round; says whether something woke meanwhile. A wake-up that comes later finds
-    /// `polling` false and goes outside, so none is lost.
-    fn end(&self) -> bool {
-        self.polling.store(false, Ordering::SeqCst);
-        self.woken.swap(false, Ordering::SeqCst)
+    /// Writes the rest of a request, down to the socket.
+    pub(super) fn poll_write(
+        &mut self,
+        cx: &mut Context<'_>,
+        outgoing: &mut Outgoing<'_>,
+    ) -> Poll<io::Result<()>> {
+        let mut stream = Pin::new(&mut self.wire.stream);
+        while !outgoing.is_written() {
+            let (slices, filled) = outgoing.rest();
+            let written = stream.as_mut().poll_write_vectored(cx, &slices[..filled]);
+            match ready!(written)? {
+                0 => return Poll::Ready(Err(ErrorKind::WriteZero.into())),
+                bytes => outgoing.advance(bytes),
+            }
+        }
+        stream.poll_flush(cx)
     }
-}
 
-impl Wake for Relay {
-    fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
+    /// Reads what is there into the buffer and says how much it was; 0 at the end. So many bytes are
+    /// certainly `expected`.
+    pub(super) fn poll_read(
+        &mut self,
+        cx: &mut Context<'_>,
+        expected: u64,
+    ) -> Poll<io::Result<usize>> {
+        let wire = &mut *self.wire;
+        if wire.buf.capacity() - wire.buf.len() < LEAST_ROOM {
+            let expected = usize::try_from(expected).unwrap_or(MOST_ROOM);
+            wire.buf.reserve(wire.room.max(expected.min(MOST_ROOM)));
+            wire.grew |= wire.buf.capacity() > 2 * FIRST_ROOM;
+        }
+        let room = wire.buf.capacity() - wire.buf.len();
+        let read = ready!(pin!(wire.stream.read_buf(&mut wire.buf)).poll(cx))?;
+        if read == room {
+            // A large answer: fewer and larger pieces.
+            wire.room = (wire.room * 2).min(MOST_ROOM);
+        }
+        Poll::Ready(Ok(read))
     }
 
-    fn wake_by_ref(self: &Arc<Self>) {
-        self.woken.store(true, Ordering::SeqCst);
-        if !self.polling.load(Ordering::SeqCst) {
-            self.outside.wake();
+    /// The connection lies unused from now on.
+    pub(super) fn rest(&mut self) {
+        self.idle_since = Instant::now();
+        self.wire.room = FIRST_ROOM;
+        if self.wire.grew {
+            self.wire.grew = false;
+            self.wire.buf = BytesMut::new();
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use std::sync::atomic::AtomicUsize;
+    use super::{super::stream::Tcp, *};
+    use std::future::poll_fn;
+    use tokio::{
+        io::AsyncWriteExt,
+        net::{TcpListener, TcpStream},
+    };
 
-    #[derive(Default)]
-    struct Count(AtomicUsize);
+    async fn pair() -> (Link, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (near, far) = tokio::join!(TcpStream::connect(address), listener.accept());
+        let stream = Stream::Plain(Tcp::new(near.unwrap()));
+        let link = Link::new(stream, None, runtime::Handle::current().id());
+        (link, far.unwrap().0)
+    }
 
-    impl Wake for Count {
-        fn wake(self: Arc<Self>) {
-            self.0.fetch_add(1, Ordering::SeqCst);
+    #[tokio::test]
+    async fn gives_memory_back_after_a_large_answer_and_keeps_the_buffer_after_a_small_one() {
+        let (mut link, mut far) = pair().await;
+        far.write_all(b"small").await.unwrap();
+        poll_fn(|cx| link.poll_read(cx, 0)).await.unwrap();
+        drop(link.buf().split());
+        link.rest();
+        assert!(link.buf().capacity() > LEAST_ROOM);
+        for expected in [0, 1 << 30] {
+            let flood = tokio::spawn(async move {
+                far.write_all(&vec![0; 1 << 20]).await.unwrap();
+                far
+            });
+            let mut left = 1 << 20;
+            let mut largest = 0;
+            while left > 0 {
+                left -= poll_fn(|cx| link.poll_read(cx, expected)).await.unwrap();
+                largest = largest.max(link.buf().capacity());
+                drop(link.buf().split());
+            }
+            assert!(largest <= 2 * MOST_ROOM);
+            far = flood.await.unwrap();
+            link.rest();
+            assert_eq!((link.buf().capacity(), link.wire.room), (0, FIRST_ROOM));
         }
     }
 
-    #[test]
-    fn keeps_wake_ups_from_inside_and_passes_those_from_outside_on() {
-        let count = Arc::new(Count::default());
-        let relay = Arc::new(Relay::default());
-        let waker = Waker::from(Arc::clone(&relay));
-        relay.outside.register(&Waker::from(Arc::clone(&count)));
-        relay.begin();
-        waker.wake_by_ref();
-        assert!(relay.end());
-        assert_eq!(count.0.load(Ordering::SeqCst), 0);
-        relay.begin();
-        assert!(!relay.end());
-        waker.wake_by_ref();
-        assert_eq!(count.0.load(Ordering::SeqCst), 1);
+    #[tokio::test]
+    async fn is_usable_until_the_other_side_closes_or_speaks() {
+        for speaks in [true, false] {
+            let (mut link, mut far) = pair().await;
+            assert!(link.is_usable() && !link.wrote());
+            if speaks {
+                far.write_all(b"unasked").await.unwrap();
+            } else {
+                drop(far);
+            }
+            let Stream::Plain(tcp) = &link.wire.stream else {
+                panic!("not plain")
+            };
+            tcp.socket.readable().await.unwrap();
+            assert!(!link.is_usable());
+        }
     }
 }

@@ -4,6 +4,11 @@
 //! |---|---|
 //! | `http` | one attempt over HTTP, from a free connection to the last byte |
 //! | `options` | its limits |
+//! | `exchange` | one request and its answer on one HTTP/1.1 connection |
+//! | `outgoing` | a request on its way to the socket |
+//! | `head` | the head of an answer |
+//! | `framing` | where the body of an answer ends |
+//! | `chunks` | a body in chunks |
 //! | `link` | one HTTP/1.1 connection, driven by whoever uses it |
 //! | `lane` | the connections of one worker |
 //! | `dial` | names, addresses, TCP, TLS |
@@ -13,13 +18,18 @@
 //! | `fault` | transport failures, with proof of what was sent |
 
 mod body;
+mod chunks;
 mod clock;
 mod dial;
+mod exchange;
 mod fault;
+mod framing;
+mod head;
 mod http;
 mod lane;
 mod link;
 mod options;
+mod outgoing;
 mod stream;
 
 pub use self::{

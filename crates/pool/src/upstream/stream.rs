@@ -1,18 +1,13 @@
 //! The socket under a connection.
 //!
 //! Beside moving bytes it notes whether any was written since the last request began: the strongest
-//! proof there is that a request was not sent. It also bounds what may come before the head of
-//! an answer: the HTTP library skips 1xx heads without end, and an endpoint that sends nothing else
-//! would keep a worker busy with them (hardening E2).
+//! proof there is that a request was not sent. Bytes that TLS took and that never reached the
+//! socket were not sent.
 
 use std::{
-    io::{self, IoSlice},
+    io::{self, ErrorKind, IoSlice},
     pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
@@ -20,65 +15,11 @@ use tokio::{
 };
 use tokio_rustls::client::TlsStream;
 
-/// Most bytes that are read between a request and the head of its answer, the beginning of the body
-/// that comes with it included.
-const BEFORE_HEAD: usize = 4 << 20;
-
-/// What happened on a connection since [`Trace::clear`].
-#[derive(Debug)]
-pub(super) struct Trace {
-    /// A byte was written.
-    wrote: AtomicBool,
-    /// So many bytes may still be read.
-    room: AtomicUsize,
-}
-
-impl Default for Trace {
-    fn default() -> Self {
-        Self {
-            wrote: AtomicBool::new(false),
-            room: AtomicUsize::new(usize::MAX),
-        }
-    }
-}
-
-impl Trace {
-    /// A request begins.
-    pub(super) fn clear(&self) {
-        self.wrote.store(false, Ordering::Relaxed);
-        self.room.store(BEFORE_HEAD, Ordering::Relaxed);
-    }
-
-    /// The head of the answer is there; the body has limits of its own.
-    pub(super) fn head_came(&self) {
-        self.room.store(usize::MAX, Ordering::Relaxed);
-    }
-
-    pub(super) fn wrote(&self) -> bool {
-        self.wrote.load(Ordering::Relaxed)
-    }
-
-    /// Counts bytes that were read. One task does all this: no read-modify-write is needed.
-    fn read(&self, bytes: usize) -> io::Result<()> {
-        let room = self.room.load(Ordering::Relaxed);
-        let left = room.checked_sub(bytes);
-        self.room.store(left.unwrap_or(0), Ordering::Relaxed);
-        left.map(|_| ())
-            .ok_or_else(|| io::ErrorKind::InvalidData.into())
-    }
-
-    fn note(&self, written: &Poll<io::Result<usize>>) {
-        if matches!(written, Poll::Ready(Ok(1..))) && !self.wrote() {
-            self.wrote.store(true, Ordering::Relaxed);
-        }
-    }
-}
-
 /// A TCP connection that notes whether it was written to.
 #[derive(Debug)]
 pub(super) struct Tcp {
     pub(super) socket: TcpStream,
-    pub(super) trace: Arc<Trace>,
+    wrote: bool,
 }
 
 /// A connection with or without TLS.
@@ -88,16 +29,61 @@ pub(super) enum Stream {
     Tls(Box<TlsStream<Tcp>>),
 }
 
+impl Stream {
+    /// Whether a byte was written since [`Stream::clear`].
+    pub(super) fn wrote(&self) -> bool {
+        match self {
+            Self::Plain(tcp) => tcp.wrote,
+            Self::Tls(tls) => tls.get_ref().0.wrote,
+        }
+    }
+
+    /// A request begins.
+    pub(super) fn clear(&mut self) {
+        match self {
+            Self::Plain(tcp) => tcp.wrote = false,
+            Self::Tls(tls) => tls.get_mut().0.wrote = false,
+        }
+    }
+
+    /// Whether the other side has neither closed nor sent anything, as far as the event loop knows.
+    pub(super) fn is_silent(&mut self, cx: &mut Context<'_>) -> bool {
+        let mut byte = [0];
+        match self {
+            // No waker is left behind, and without news from the event loop no system call made.
+            Self::Plain(tcp) => {
+                let read = tcp.socket.try_read(&mut byte);
+                read.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+            }
+            // What has arrived may be none of the other side's words, a session ticket for one.
+            Self::Tls(tls) => Pin::new(tls)
+                .poll_read(cx, &mut ReadBuf::new(&mut byte))
+                .is_pending(),
+        }
+    }
+}
+
+impl Tcp {
+    pub(super) const fn new(socket: TcpStream) -> Self {
+        Self {
+            socket,
+            wrote: false,
+        }
+    }
+
+    fn note(&mut self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        self.wrote |= matches!(written, Poll::Ready(Ok(1..)));
+        written
+    }
+}
+
 impl AsyncRead for Tcp {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let this = self.get_mut();
-        let before = buf.filled().len();
-        ready!(Pin::new(&mut this.socket).poll_read(cx, buf))?;
-        Poll::Ready(this.trace.read(buf.filled().len() - before))
+        Pin::new(&mut self.get_mut().socket).poll_read(cx, buf)
     }
 }
 
@@ -109,8 +95,7 @@ impl AsyncWrite for Tcp {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = Pin::new(&mut this.socket).poll_write(cx, buf);
-        this.trace.note(&written);
-        written
+        this.note(written)
     }
 
     fn poll_write_vectored(
@@ -120,8 +105,7 @@ impl AsyncWrite for Tcp {
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = Pin::new(&mut this.socket).poll_write_vectored(cx, bufs);
-        this.trace.note(&written);
-        written
+        this.note(written)
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -27,3 +27,4 @@ mod secrets;
 mod sends;
 mod snapshot;
 mod tls;
+mod wire;

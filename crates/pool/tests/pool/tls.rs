@@ -1,6 +1,6 @@
 //! TLS and HTTP/2.
 
-use crate::bench::{SHORT, maybe_sent, result_of, send, send_within, unsent};
+use crate::bench::{AMPLE, SHORT, maybe_sent, result_of, send, send_within, unsent};
 use bytes::Bytes;
 use highwater::{
     SecretUrl,
@@ -198,6 +198,19 @@ async fn speaks_http1_over_tls_where_the_server_chooses_it() {
         result_of(&send(&upstream, "eth_call").await.unwrap()),
         "\"0x1\""
     );
+}
+
+// What TLS took and did not write yet goes out as well.
+#[tokio::test]
+async fn carries_a_large_request_over_http1_and_tls() {
+    let server = Server::start(&[b"http/1.1"], Play::Answer).await;
+    let upstream = server.upstream();
+    let message = format!("{{\"pad\":\"{}\",\"params\":[]}}", " ".repeat(16 << 20));
+    for _ in 0..2 {
+        let sent = upstream.exchange(message.clone().into(), AMPLE).await;
+        assert_eq!(result_of(&sent.unwrap()), "\"0x1\"");
+    }
+    assert_eq!(server.seen(), (1, 2));
 }
 
 // hardening C13, E1
