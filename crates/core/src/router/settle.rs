@@ -77,7 +77,7 @@ impl Router {
     ) -> Option<Ticket> {
         let known = self.endpoints.get_mut(endpoint.index())?;
         let free = attempt.0 > 0 && mutant::is(Mutant::RetriesAreFree);
-        if !known.profile.account.take_for(plan.method, now) && !free {
+        if !free && !known.profile.account.take_for(plan.method, now) {
             return None;
         }
         known.counters.send(plan.method.id);
@@ -119,7 +119,7 @@ impl Router {
         let Some(known) = self.endpoints.get_mut(endpoint.index()) else {
             return false;
         };
-        if !known.profile.account.take_for(row, now) && !mutant::is(Mutant::ChecksAreFree) {
+        if !mutant::is(Mutant::ChecksAreFree) && !known.profile.account.take_for(row, now) {
             return false;
         }
         if row.id == lookup("eth_blockNumber").id {
