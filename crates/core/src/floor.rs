@@ -21,6 +21,7 @@ use crate::{
     Now,
     answer::Named,
     method::{Block, Found, Tag},
+    mutant::{self, Mutant},
 };
 use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
@@ -322,6 +323,7 @@ pub fn floor<'a>(
     marks
         .into_iter()
         .filter_map(|mark| mark.get(falls, now))
+        .filter(|_| !mutant::is(Mutant::FloorIgnored))
         .filter(|height| believed.is_none_or(|most| *height <= most))
         .max()
 }
@@ -344,7 +346,9 @@ pub fn names_block(found: &Found, named: &Named) -> Option<u64> {
     if found.slots().iter().any(|slot| pending(tag(slot.block))) {
         return None;
     }
-    named.number
+    named
+        .number
+        .filter(|_| !mutant::is(Mutant::NamedBlocksBindNothing))
 }
 
 /// What a caller has seen once it has an answer: the block that it names, and the block that its
@@ -359,6 +363,9 @@ pub fn seen(found: &Found, named: &Named, pin: Option<u64>) -> Option<u64> {
 /// `finalized`.
 #[must_use]
 pub fn watermark(found: &Found) -> Option<Tag> {
+    if mutant::is(Mutant::WatermarkIgnored) {
+        return None;
+    }
     match found.slots() {
         [only] => tag(only.block).filter(|tag| matches!(tag, Tag::Safe | Tag::Finalized)),
         _ => None,

@@ -14,6 +14,7 @@ use crate::{
         Found, Rewritten, array_text,
         scan::{self, Elements, Members},
     },
+    mutant::{self, Mutant},
 };
 use std::{
     ops::RangeInclusive,
@@ -105,6 +106,7 @@ fn choose(
     // A lone leader counts as being where the others are, or where the caller was already.
     let bound = view
         .reference
+        .filter(|_| !mutant::is(Mutant::LiarSetsPin))
         .map_or(u64::MAX, |reference| reference.max(floor));
     let is_fresh = |head: &Head| now.saturating_duration_since(head.at) < fresh;
     let heads = heads.map(move |head| Head {

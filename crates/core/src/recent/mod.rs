@@ -16,7 +16,10 @@
 
 mod doubt;
 
-use crate::answer::Hash;
+use crate::{
+    answer::Hash,
+    mutant::{self, Mutant},
+};
 use smallvec::SmallVec;
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -285,7 +288,8 @@ impl Recent {
     /// is read there may be gone in a moment, so it is neither kept nor served from memory (P-14).
     #[must_use]
     pub fn is_disputed(&self, number: u64) -> bool {
-        self.disputed.is_some_and(|lowest| number >= lowest)
+        let disputed = self.disputed.is_some_and(|lowest| number >= lowest);
+        disputed && !mutant::is(Mutant::DisputeIgnored) && !mutant::is(Mutant::ReorgKeepsAnswers)
     }
 
     /// Whether a voice's newest header is on another branch: what its endpoints say of blocks that are
@@ -308,7 +312,7 @@ impl Recent {
         if since.restarts != self.mark.restarts {
             return true;
         }
-        if since.reorgs == self.mark.reorgs {
+        if since.reorgs == self.mark.reorgs || mutant::is(Mutant::ReorgKeepsAnswers) {
             return false;
         }
         let later = self

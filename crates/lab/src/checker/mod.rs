@@ -102,6 +102,8 @@ pub enum Breach {
     Exposed,
     /// A read at `latest` went out as a tag although heads were known.
     Unpinned,
+    /// A newest block was told that nobody had told and that was there.
+    Unfounded,
     /// Requests of one call asked for different things.
     OtherPin,
     /// A request that was made of `latest` went to an endpoint that had not told that block.

@@ -4,6 +4,7 @@
 use crate::simulated::{
     draft::generate,
     play::{play, play_many},
+    regressions::regressions,
 };
 use highwater_lab::{chain::Quarry, checker::Violation};
 use std::{collections::BTreeMap, sync::Arc};
@@ -87,6 +88,17 @@ fn no_read_is_taken_back_misplaced_stale_or_orphaned() {
     assert!(totals.shared * 100 > totals.reads, "{totals:?}");
     assert!(totals.local * 20 > totals.reads, "{totals:?}");
     assert!(totals.reorgs * 4 > totals.scenarios, "{totals:?}");
+}
+
+// P-8, P-14
+#[test]
+fn what_once_broke_a_promise_breaks_none() {
+    let quarry = Arc::new(Quarry::default());
+    for scenario in regressions() {
+        let played = play(&scenario, &quarry);
+        assert_eq!(played.violations, [], "{}", scenario.name);
+        assert!(played.totals.hits > 0, "{}", scenario.name);
+    }
 }
 
 // B-3

@@ -73,6 +73,13 @@ pub(super) fn check(
             continue;
         }
         let newest = shown.of_two(&reading.firm, entry.called, reading.stale);
+        let reached = newest.and_then(|_| shown.truly(chain, answer.place));
+        if let Some(reached) = reached.filter(|reached| height > *reached) {
+            report(
+                Breach::Unfounded,
+                format!("told {height} when {reached} was the highest that is true"),
+            );
+        }
         if let Some(newest) = newest.filter(|newest| height + reading.stale_blocks < *newest) {
             let detail = format!("answered from {height} when two endpoints had told {newest}");
             report(Breach::TooStale, detail);

@@ -34,6 +34,9 @@ use crate::node::{Fault, Profile, Sees, What, view};
 use crate::scenario::Scenario;
 use shown::Shown;
 
+/// Blocks by which a lie may become smaller while the chain grows.
+const MARGIN: u64 = 64;
+
 /// What reads are held to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
@@ -102,10 +105,19 @@ impl Reading {
         }
     }
 
-    /// Whether two endpoints tell the truth and are always there, and liars are less than half. Where
-    /// that is not so, nobody can know what the newest block is.
+    /// Whether two endpoints tell the truth and are always there, liars are less than half, and no two
+    /// of them lie by so little that each could be believed: two that are believed are a reference
+    /// . Where that is not so, nobody can know what the newest block is.
     fn is_sure(&self) -> bool {
-        self.firm.len() >= 2 && self.honest.len() * 2 > self.faults.len()
+        let plausible = |fault: &&Fault| match fault.what {
+            What::Sees(Sees::Ahead(blocks)) => blocks <= self.max_ahead + MARGIN,
+            What::Sees(_) | What::Says(_) | What::Carries(_) => false,
+        };
+        let lies = self
+            .faults
+            .iter()
+            .filter(|faults| faults.iter().any(|f| plausible(&f)));
+        self.firm.len() >= 2 && self.honest.len() * 2 > self.faults.len() && lies.count() < 2
     }
 
     /// Whether any endpoint had a block on its chain at some moment between these two.

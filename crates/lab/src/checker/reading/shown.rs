@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::Spot;
 use crate::call::members;
-use crate::chain::Chain;
+use crate::chain::{Chain, View};
 use crate::checker::ledger::Ledger;
 use crate::checker::question::quantity;
 
@@ -98,6 +98,16 @@ impl Shown {
         let heads = self.heads.get(&node)?;
         let told = heads.iter().take_while(|head| head.place < before);
         told.map(|head| head.height).max()
+    }
+
+    /// The highest head that anybody had told before a place in the history and that the chain had.
+    pub(super) fn truly(&self, chain: &Chain, before: usize) -> Option<u64> {
+        let told = |heads: &Vec<Head>| {
+            let told = heads.iter().take_while(|head| head.place < before);
+            let is_true = |head: &&Head| head.height <= chain.head(&View::healthy(head.at));
+            told.filter(is_true).map(|head| head.height).max()
+        };
+        self.heads.values().filter_map(told).max()
     }
 
     /// The height that two of these endpoints had told before a moment, by heads that still count.

@@ -19,7 +19,11 @@ pub(super) fn check(reads: &[Read<'_, '_>], chain: &Arc<Chain>, found: &mut Vec<
         let Some(due) = due(read, chain, &mut perfect) else {
             continue;
         };
-        if due != read.text {
+        let same = |due: &str| {
+            let [due, got] = [due, read.text].map(|text| serde_json::from_str::<Value>(text).ok());
+            due.is_some() && due == got
+        };
+        if due != read.text && !same(&due) {
             found.push(Violation {
                 breach: Breach::Untrue,
                 at: read.answer.at,

@@ -7,3 +7,4 @@ pub(crate) mod client;
 pub(crate) mod draft;
 pub(crate) mod lab_node;
 pub(crate) mod play;
+pub(crate) mod regressions;
