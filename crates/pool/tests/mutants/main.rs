@@ -6,6 +6,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+#[expect(dead_code, reason = "what only whole runs need")]
 #[path = "../pool/simulated/mod.rs"]
 mod simulated;
 

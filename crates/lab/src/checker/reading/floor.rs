@@ -74,7 +74,12 @@ pub(super) fn check(
         }
         let newest = shown.of_two(&reading.firm, entry.called, reading.stale);
         let reached = newest.and_then(|_| shown.truly(chain, answer.place));
-        if let Some(reached) = reached.filter(|reached| height > *reached) {
+        // What was told once, when nobody knew better, is told again.
+        let again = before.is_some_and(|told| {
+            let told = told.iter().take_while(|(at, _)| *at <= entry.called);
+            told.map(|(_, told)| *told).max() >= Some(height)
+        });
+        if let Some(reached) = reached.filter(|reached| height > *reached && !again) {
             report(
                 Breach::Unfounded,
                 format!("told {height} when {reached} was the highest that is true"),
