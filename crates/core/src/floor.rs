@@ -175,6 +175,14 @@ impl Mark {
         true
     }
 
+    /// The same where no head is believed, so that nothing bounds it but what was seen before: a height
+    /// that is further above that than `ahead` is not believed.
+    pub fn raise_by(&self, height: u64, ahead: u64, falls: &Falls) -> bool {
+        let known = self.own(falls.0.load(Relaxed));
+        let bound = Some(known.saturating_add(ahead)).filter(|_| known > 0);
+        self.raise(height, bound, falls)
+    }
+
     /// A call found an endpoint that holds the mark.
     pub fn served(&self) {
         // Loaded first: a store would take the line from the other threads each time.

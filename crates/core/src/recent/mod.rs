@@ -200,6 +200,13 @@ impl Recent {
         match known {
             // A block of the chain takes nothing back of what the voice said above it.
             Some(_) if self.contains(tip) && before.is_some_and(|before| self.hangs(before)) => {}
+            // A block above the chain, linked to nothing, does not make good what the voice denied.
+            Some(known)
+                if self.hangs(tip)
+                    && before.is_some_and(|before| self.denied(before).is_some()) =>
+            {
+                self.voices[known].at = now;
+            }
             Some(known) => self.voices[known] = statement,
             None => self.voices.push(statement),
         }

@@ -61,7 +61,7 @@ use std::{
 use store::Store;
 use tally::Tally;
 use tokio::sync::Notify;
-use viewer::Viewers;
+use viewer::{Bound, Viewers};
 use wait::Wait;
 
 /// How often an answer below a watermark is asked for elsewhere (P-7).
@@ -205,11 +205,11 @@ fn raise(inner: &Inner, viewers: &Viewers, answer: &Answer, tag: Option<Tag>) {
     let falls = &inner.reads.falls;
     let bound = {
         let state = inner.lock();
-        state.router.highest_believed(inner.now())
+        Bound::of(&state.router, inner.now())
     };
     viewers.raise(block, bound, falls);
     for mark in tag.into_iter().flat_map(|tag| viewers.of(tag)) {
-        mark.raise(block, bound, falls);
+        bound.raise(mark, block, falls);
         mark.served();
     }
 }
@@ -401,8 +401,15 @@ impl Call<'_> {
             let method = row.id;
             state.router.events().push(|| Event::Coalesce { method });
             self.inner.tell(state);
+            // Another caller may have written the number that this one's `latest` became: each has seen
+            // what its own question shows.
+            let seen = |answer: &Answer| {
+                let named = Named::read(row, answer.result()?);
+                floor::seen(self.found, &named, go.pin)
+            };
             return landed.ended.map(|answer| Answer {
                 origin: Origin::Shared,
+                block: seen(&answer),
                 ..answer
             });
         }

@@ -3,6 +3,7 @@
 use super::{
     Call,
     look::{self, Go},
+    viewer::Bound,
     wait::Wait,
 };
 use crate::{Answer, CallOptions, Error, Request, answer::Origin};
@@ -77,11 +78,11 @@ impl Call<'_> {
             wait.heads = self.inner.reads.heads();
             let now = self.inner.now();
             let falls = &self.inner.reads.falls;
-            let (decided, believed, wake) = {
+            let (decided, bound, wake) = {
                 let mut state = self.inner.lock();
                 let wake = !wait.began() && state.router.on_call(now);
-                let believed = state.router.highest_believed(now);
-                let floor = self.viewers.floor(believed, falls, now.mono);
+                let bound = Bound::of(&state.router, now);
+                let floor = self.viewers.floor(bound.believed(), falls, now.mono);
                 let cache = self.inner.cache_settings(&state.router);
                 let router = &state.router;
                 let settings = router.settings();
@@ -95,14 +96,14 @@ impl Call<'_> {
                 } else {
                     router.block_number(&reader, floor, pinning.is_some(), max_age, &numbers, now)
                 };
-                (decided, believed, wake)
+                (decided, bound, wake)
             };
             if wake {
                 self.inner.wake_probes();
             }
             match decided {
                 BlockNumber::Here(block) => {
-                    self.viewers.raise(block, believed, falls);
+                    self.viewers.raise(block, bound, falls);
                     self.inner.reads.tally.local.fetch_add(1, Relaxed);
                     return Ok(number(block, Arc::from(""), 0, Origin::Heads));
                 }
@@ -113,8 +114,8 @@ impl Call<'_> {
                         None => return Ok(answer),
                         Some(Ok(block)) => {
                             let now = self.inner.now();
-                            let believed = self.inner.lock().router.highest_believed(now);
-                            self.viewers.raise(block, believed, falls);
+                            let bound = Bound::of(&self.inner.lock().router, now);
+                            self.viewers.raise(block, bound, falls);
                             return Ok(number(
                                 block,
                                 answer.endpoint,

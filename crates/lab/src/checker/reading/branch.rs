@@ -79,7 +79,7 @@ pub(super) fn check(
             && reading.is_sure()
             && let names = names_its_block(entry.method)
             && (names || !statements.known(spot, given, entry.called))
-            && let Some((deny, confirm)) = statements.against(spot, entry.called)
+            && let Some((deny, confirm)) = statements.against(spot, names, entry.called)
         {
             report(format!(
                 "block {} is served from memory; {deny} endpoints had told another one, {confirm} \
@@ -138,8 +138,9 @@ impl Statements<'_> {
         })
     }
 
-    /// How many endpoints deny a block and confirm it, where those who deny it are as many.
-    fn against(&self, spot: Spot, now: Duration) -> Option<(usize, usize)> {
+    /// How many endpoints deny a block and confirm it, where those who deny it are as many. A state
+    /// (`names`: false) passes for one of the chain that most are on, whichever that is.
+    fn against(&self, spot: Spot, names: bool, now: Duration) -> Option<(usize, usize)> {
         let stale = self.reading.stale;
         let fresh = |(_, (at, _)): &(&usize, &(Duration, Spot))| now.saturating_sub(*at) <= stale;
         let (mut deny, mut parting) = (Vec::new(), spot.height);
@@ -162,9 +163,9 @@ impl Statements<'_> {
         let confirm: BTreeSet<usize> = told
             .filter(|told| now.saturating_sub(told.at) <= stale && !deny.contains(&told.node))
             .filter(|told| {
-                told.spot.height >= parting
-                    && self.chain.ancestor(told.spot.branch, parting)
-                        == self.chain.ancestor(spot.branch, parting)
+                let at = |branch| self.chain.ancestor(branch, parting);
+                let other = !names && at(told.spot.branch) != at(present);
+                told.spot.height >= parting && (other || at(told.spot.branch) == at(spot.branch))
             })
             .map(|told| told.node)
             .collect();

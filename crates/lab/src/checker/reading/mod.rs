@@ -69,8 +69,8 @@ impl Reading {
         let cache = settings.reads.cache.unwrap_or_default();
         let probe = settings.probe.unwrap_or_default();
         let block_time = scenario.chain.block_time;
-        // The block time is measured, and a third too short in the worst case.
-        let pace = block_time.mul_f64(2.0 / 3.0).as_nanos().max(1);
+        // The block time is measured, and half too short in the worst case.
+        let pace = (block_time / 2).as_nanos().max(1);
         let in_time = heads.max_lag_time.as_nanos() / pace;
         let max_lag = heads
             .max_lag
