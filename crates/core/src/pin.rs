@@ -14,6 +14,7 @@ use crate::{
         Found, Rewritten, array_text,
         scan::{self, Elements, Members},
     },
+    mutant::{self, Mutant},
 };
 use std::{
     ops::RangeInclusive,
@@ -105,6 +106,7 @@ fn choose(
     // A lone leader counts as being where the others are, or where the caller was already.
     let bound = view
         .reference
+        .filter(|_| !mutant::is(Mutant::LiarSetsPin))
         .map_or(u64::MAX, |reference| reference.max(floor));
     let is_fresh = |head: &Head| now.saturating_duration_since(head.at) < fresh;
     let heads = heads.map(move |head| Head {
@@ -118,15 +120,18 @@ fn choose(
             Pin::PassThrough
         };
     };
-    let lowest_allowed = highest.saturating_sub(view.max_lag).max(floor);
+    let within = highest.saturating_sub(view.max_lag);
+    let lowest_allowed = within.max(floor);
     let mut lowest = None;
     let (mut any_fresh, mut confirmed) = (false, view.fetched);
     for head in heads {
         let fresh = is_fresh(&head);
         any_fresh |= fresh;
+        // Below the floor it confirms too: the caller is answered above what it says. Else one that is
+        // a block behind, and the best, would have every call ask it again.
+        confirmed |= fresh && head.height >= within;
         if head.height >= lowest_allowed {
             lowest = Some(lowest.map_or(head.height, |low: u64| low.min(head.height)));
-            confirmed |= fresh;
         }
     }
     match lowest {

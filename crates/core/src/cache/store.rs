@@ -192,7 +192,9 @@ pub fn may_store(answer: &Answer<'_>, view: &View<'_>) -> Result<Stamp, Refusal>
             }
             believe_empty(answer, result, Some(height), view)?;
             is_on_chain(answer, height, answer.named.hash, view)?;
-            Ok(stamp(Keep::Moving, Some(height), answer.named.hash))
+            // State names no block: it is that of the chain, as far as anybody knows.
+            let hash = answer.named.hash.or_else(|| view.recent.hash_at(height));
+            Ok(stamp(Keep::Moving, Some(height), hash))
         }
         Class::Number(_) | Class::Hash(_) | Class::Transaction if view.policy.is_local() => {
             Err(Refusal::LocalChain)

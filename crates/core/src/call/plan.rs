@@ -6,6 +6,7 @@ use crate::{
     breaker::MethodKey,
     learn::Need,
     method::{Descriptor, Tier},
+    mutant::{self, Mutant},
     router::EndpointSet,
     select::Strategy,
     settings::{HedgeSettings, Settings},
@@ -128,8 +129,9 @@ impl Plan {
     /// Whether an endpoint that is below what the call needs is never asked, even where nobody else is
     /// there.
     #[must_use]
-    pub const fn is_strict(&self) -> bool {
-        self.pinned || self.least_head.is_some()
+    pub fn is_strict(&self) -> bool {
+        let strict = self.pinned || self.least_head.is_some();
+        strict && !mutant::is(Mutant::HoldersIgnored)
     }
 
     /// Whether a second endpoint may be asked although the first may have acted.

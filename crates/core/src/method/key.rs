@@ -32,6 +32,7 @@ use super::{
     scan::{self, Elements, Members, Span},
     shape::{Field, Shape},
 };
+use crate::mutant::{self, Mutant};
 use smallvec::SmallVec;
 
 // Bytes that no UTF-8 text contains.
@@ -148,6 +149,7 @@ fn push_block(found: &Found, slot: &Slot, text: &str, resolve: Resolve, buf: &mu
     };
     let open = found.is_open(slot);
     match (slot.block, resolve) {
+        (_, Resolve::At(_)) if open && mutant::is(Mutant::SharedAcrossPins) => number(0),
         (_, Resolve::At(pin)) if open => number(pin),
         (_, Resolve::Tagless) if open => buf.push(LATEST),
         (Block::Number(_), Resolve::Tagless) if is_minimal(slot) => buf.push(LATEST),

@@ -8,7 +8,7 @@ use super::{Identity, Router, endpoint::Endpoint};
 use crate::{
     EndpointId, Now,
     breaker::{MethodKey, Stand},
-    heads::{Holds, Standing},
+    heads::{Heads, Holds, Standing},
     method::Descriptor,
     pin::{self, BlockNumber, Head, Pin, PinSettings, View},
     router::EndpointSet,
@@ -124,6 +124,12 @@ impl Router {
         let heads = self.heads.as_ref()?;
         let reference = heads.reference(now.mono)?;
         Some(reference.saturating_add(heads.max_ahead()))
+    }
+
+    /// Blocks that an endpoint may be ahead of the reference head and be believed.
+    #[must_use]
+    pub fn max_ahead(&self) -> u64 {
+        self.heads.as_ref().map_or(u64::MAX, Heads::max_ahead)
     }
 
     /// How long a head counts.

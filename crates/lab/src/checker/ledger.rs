@@ -1,6 +1,6 @@
 //! A history sorted into calls, answers, and what went on behind them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -209,6 +209,24 @@ impl<'a> Ledger<'a> {
             }
         }
         checked
+    }
+
+    /// How many endpoints answered a question with null while a call was open. Two that do are
+    /// believed.
+    pub(super) fn said_null(&self, entry: &Entry<'_>, answer: &Answer<'_>) -> usize {
+        let during = |place: usize| (entry.place..answer.place).contains(&place);
+        let asked = self.reached.iter().filter(|one| during(one.place));
+        let asked = asked.filter(|one| one.method == entry.method && one.params == entry.raw);
+        let nulls = asked.filter(|one| {
+            let mut served = self.served.iter();
+            served.any(|served| {
+                let null =
+                    |reply: &Reply<'_>| reply.answers(one.id) && reply.result == Some("null");
+                served.node == one.node && during(served.place) && served.replies.iter().any(null)
+            })
+        });
+        let nodes: BTreeSet<usize> = nulls.map(|one| one.node).collect();
+        nodes.len()
     }
 
     /// Calls with a result, in the order of calling.

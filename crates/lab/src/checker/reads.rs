@@ -14,8 +14,15 @@ use crate::chain::{Chain, View};
 /// For every client, the highest head it had been told, by time.
 type Told = BTreeMap<u64, Vec<(Duration, u64)>>;
 
-/// When each client first had a receipt.
-type Receipts<'a> = BTreeMap<(u64, &'a str), Duration>;
+/// When each client first had a receipt, a transaction that is mined, or a block by its hash.
+type Receipts<'a> = BTreeMap<(u64, &'a str, &'a str), Duration>;
+
+/// Methods that ask for what a client was shown, by its hash.
+const NAMED_BY_HASH: [&str; 3] = [
+    "eth_getTransactionReceipt",
+    "eth_getTransactionByHash",
+    "eth_getBlockByHash",
+];
 
 pub(super) fn check(
     ledger: &Ledger<'_>,
@@ -42,7 +49,7 @@ pub(super) fn check(
         if let Some(height) = question::height(entry.method, result) {
             let newest =
                 entry.method == "eth_blockNumber" || question::block(entry) == Some(Block::Latest);
-            if newest {
+            if newest && promises.reading.is_none() {
                 newest_read(
                     entry,
                     height,
@@ -58,10 +65,14 @@ pub(super) fn check(
                 report(Breach::WrongHeight, detail);
             }
         }
-        if let Some(detail) = orphaned(entry, answer, result, chain) {
+        if promises.reading.is_none()
+            && let Some(detail) = orphaned(entry, answer, result, chain)
+        {
             report(Breach::Orphaned, detail);
         }
-        if let Some(detail) = vanished(&receipts, entry, answer, chain) {
+        if let Some(detail) = vanished(&receipts, entry, answer, chain)
+            && !(promises.reading.is_some() && ledger.said_null(entry, answer) >= 2)
+        {
             report(Breach::ReceiptVanished, detail);
         }
     }
@@ -92,10 +103,13 @@ fn receipts<'a>(ledger: &'a Ledger<'_>) -> Receipts<'a> {
     let mut receipts = Receipts::new();
     for (entry, answer, result) in ledger.results() {
         let asked = entry.params.first().and_then(Value::as_str);
+        let mined = entry.method != "eth_getTransactionByHash" || !result["blockHash"].is_null();
         if let (Some(asked), false) = (asked, result.is_null())
-            && entry.method == "eth_getTransactionReceipt"
+            && mined
+            && NAMED_BY_HASH.contains(&entry.method)
         {
-            let first = receipts.entry((entry.client, asked)).or_insert(answer.at);
+            let key = (entry.client, entry.method, asked);
+            let first = receipts.entry(key).or_insert(answer.at);
             *first = answer.at.min(*first);
         }
     }
@@ -207,14 +221,25 @@ fn vanished(
     answer: &Answer<'_>,
     chain: &Chain,
 ) -> Option<String> {
-    if entry.method != "eth_getTransactionReceipt" || !answer.result.as_ref()?.is_null() {
+    if !NAMED_BY_HASH.contains(&entry.method) || !answer.result.as_ref()?.is_null() {
         return None;
     }
     let asked = entry.params.first()?.as_str()?;
-    let seen = receipts.get(&(entry.client, asked));
+    let seen = receipts.get(&(entry.client, entry.method, asked));
     let seen = seen.is_some_and(|at| *at <= entry.called);
     let hash = asked.parse().ok()?;
-    let there = |at| chain.transaction(&View::healthy(at), hash).is_some();
-    (seen && there(entry.called) && there(answer.at))
-        .then(|| format!("receipt of {asked} was seen before and is null now"))
+    let there = |at| {
+        let view = View::healthy(at);
+        if entry.method == "eth_getBlockByHash" {
+            let found = chain.by_hash(&view, hash);
+            return found.is_some_and(|found| found.canonical);
+        }
+        chain.transaction(&view, hash).is_some()
+    };
+    (seen && there(entry.called) && there(answer.at)).then(|| {
+        format!(
+            "{} of {asked} was seen before and is null now",
+            entry.method
+        )
+    })
 }

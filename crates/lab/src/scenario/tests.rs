@@ -162,7 +162,7 @@ fn the_guide_names_every_fault_and_its_examples_are_valid() {
     // The parser lists the kinds in its refusal, so none can be forgotten here.
     let message = refused(&with_fault("kind = \"?\""));
     let kinds: Vec<&str> = message.split('`').skip(3).step_by(2).collect();
-    assert_eq!(kinds.len(), 38, "{message}");
+    assert_eq!(kinds.len(), 40, "{message}");
     for kind in kinds {
         assert!(guide.contains(&format!("`{kind}`")), "{kind}");
     }
@@ -174,6 +174,7 @@ fn every_kind_of_fault_can_be_written() {
     let sees = |text: &str, sees: Sees| assert_eq!(fault(text).what, What::Sees(sees), "{text}");
     sees("kind='lag'\nblocks=2", Sees::Lag(2));
     sees("kind='stuck'", Sees::Stuck);
+    sees("kind='delayed'\nlate='2s'", Sees::Delayed(MS * 2_000));
     sees("kind='ahead'\nblocks=3", Sees::Ahead(3));
     let backwards = Sees::Backwards {
         blocks: 1,

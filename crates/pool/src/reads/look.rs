@@ -1,7 +1,10 @@
 //! One look under the pool's lock: is there an answer already, and if not, at which block is it asked
 //! for (P-1 to P-3, P-8, P-11)?
 
-use super::{store::Entry, viewer::Viewers};
+use super::{
+    store::Entry,
+    viewer::{Bound, Viewers},
+};
 use crate::{
     CallOptions,
     inner::{Inner, State},
@@ -60,8 +63,8 @@ pub(super) struct Sent {
 
 /// What the look said.
 pub(super) enum Looked {
-    /// An answer from memory.
-    Hit(Entry),
+    /// An answer from memory, and what is believed of its block.
+    Hit(Entry, Bound),
     /// To be asked for.
     Go(Go),
     /// A head is to be read first (P-2).
@@ -105,8 +108,10 @@ impl Read<'_> {
         let wake = first && state.router.on_call(now);
         let allowed = state.router.allowed(self.method);
         let reader = Reader::new(row, self.method, allowed.as_ref());
-        let believed = state.router.highest_believed(now);
-        let floor = self.viewers.floor(believed, &inner.reads.falls, now.mono);
+        let bound = Bound::of(&state.router, now);
+        let floor = self
+            .viewers
+            .floor(bound.believed(), &inner.reads.falls, now.mono);
         let chain = state.router.chain();
         let settings = state.router.shared_settings();
         let settings = &settings.reads;
@@ -139,7 +144,7 @@ impl Read<'_> {
                 if wake {
                     inner.wake_probes();
                 }
-                return Looked::Hit(entry);
+                return Looked::Hit(entry, bound);
             }
         }
         let looked = self.place(

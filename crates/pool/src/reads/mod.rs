@@ -65,7 +65,7 @@ use std::{
 use store::Store;
 use tally::Tally;
 use tokio::sync::Notify;
-use viewer::Viewers;
+use viewer::{Bound, Viewers};
 use wait::Wait;
 
 /// How often an answer below a watermark is asked for elsewhere (P-7).
@@ -218,16 +218,16 @@ fn raise(inner: &Inner, viewers: &Viewers, answer: &Answer, pin: Option<u64>, ta
     let falls = &inner.reads.falls;
     if tag.is_none() && Some(block) <= pin {
         // It was believed when the call was pinned to it.
-        viewers.raise(block, None, falls);
+        viewers.raise(block, Bound::believing(block), falls);
         return;
     }
     let bound = {
         let state = inner.lock();
-        state.router.highest_believed(inner.now())
+        Bound::of(&state.router, inner.now())
     };
     viewers.raise(block, bound, falls);
     for mark in tag.into_iter().flat_map(|tag| viewers.of(tag)) {
-        mark.raise(block, bound, falls);
+        bound.raise(mark, block, falls);
         mark.served();
     }
 }
@@ -253,7 +253,7 @@ impl Call<'_> {
             wait.heads = self.inner.reads.heads();
             let looked = self.look(wait.fetched, tries == 0 && !wait.began());
             let (answer, pin, strict, at_floor) = match looked {
-                Looked::Hit(entry) => {
+                Looked::Hit(entry, bound) => {
                     let answer = Answer {
                         span: 0..entry.result.len(),
                         body: entry.result,
@@ -265,7 +265,7 @@ impl Call<'_> {
                         block: entry.block,
                     };
                     if let Some(block) = answer.block {
-                        self.viewers.raise(block, None, &self.inner.reads.falls);
+                        self.viewers.raise(block, bound, &self.inner.reads.falls);
                     }
                     return Ok(answer);
                 }
@@ -427,8 +427,15 @@ impl Call<'_> {
             let method = row.id;
             state.router.events().push(|| Event::Coalesce { method });
             self.inner.tell(state);
+            // Another caller may have written the number that this one's `latest` became: each has seen
+            // what its own question shows.
+            let seen = |answer: &Answer| {
+                let named = Named::read(row, answer.result()?);
+                floor::seen(self.found, &named, go.pin)
+            };
             return landed.ended.map(|answer| Answer {
                 origin: Origin::Shared,
+                block: seen(&answer),
                 ..answer
             });
         }

@@ -3,6 +3,7 @@
 use super::{
     Call,
     look::{self, Go},
+    viewer::Bound,
     wait::Wait,
 };
 use crate::{Answer, CallOptions, Error, Request, answer::Origin};
@@ -78,11 +79,11 @@ impl Call<'_> {
             wait.heads = self.inner.reads.heads();
             let now = self.inner.now();
             let falls = &self.inner.reads.falls;
-            let (decided, wake) = {
+            let (decided, bound, wake) = {
                 let mut state = self.inner.lock();
                 let wake = !wait.began() && state.router.on_call(now);
-                let believed = state.router.highest_believed(now);
-                let floor = self.viewers.floor(believed, falls, now.mono);
+                let bound = Bound::of(&state.router, now);
+                let floor = self.viewers.floor(bound.believed(), falls, now.mono);
                 let cache = self.inner.cache_settings(&state.router);
                 let state = &mut *state;
                 let pinning = state.sight.pinning(&state.router);
@@ -98,14 +99,14 @@ impl Call<'_> {
                 } else {
                     router.block_number(&reader, floor, pinning.is_some(), max_age, &numbers, now)
                 };
-                (decided, wake)
+                (decided, bound, wake)
             };
             if wake {
                 self.inner.wake_probes();
             }
             match decided {
                 BlockNumber::Here(block) => {
-                    self.viewers.raise(block, None, falls);
+                    self.viewers.raise(block, bound, falls);
                     self.inner.reads.tally.local.fetch_add(1, Relaxed);
                     return Ok(number(block, Arc::from(""), 0, Origin::Heads));
                 }
@@ -115,7 +116,9 @@ impl Call<'_> {
                     match self.lowered(&answer) {
                         None => return Ok(answer),
                         Some(Ok(block)) => {
-                            self.viewers.raise(block, None, falls);
+                            let now = self.inner.now();
+                            let bound = Bound::of(&self.inner.lock().router, now);
+                            self.viewers.raise(block, bound, falls);
                             return Ok(number(
                                 block,
                                 answer.endpoint,

@@ -225,9 +225,10 @@ impl Sight {
             | Link::Refused(_) => return,
         };
         let mut floor = false;
-        // Only a majority moves what callers have seen (P-8).
+        // Only a majority moves what callers have seen (P-8). Both chains have the fork: who has seen
+        // that and no more is contradicted by neither.
         if let (true, Some(reference)) = (majority, router.reference_head(now)) {
-            falls.fall(reference);
+            falls.fall(reference.max(fork));
             floor = true;
         }
         router.events().push(|| Event::Reorg {

@@ -1,6 +1,10 @@
 //! What one party has seen of the chain.
 
-use highwater_core::floor::{Falls, Mark, Marks};
+use highwater_core::{
+    Now,
+    floor::{Falls, Mark, Marks},
+    router::Router,
+};
 use smallvec::SmallVec;
 use std::{
     sync::Arc,
@@ -33,6 +37,44 @@ impl Viewer {
 impl Default for Viewer {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+/// What is believed of a block that is returned.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bound {
+    /// The highest that anybody can have reached; `None`: no head is believed.
+    believed: Option<u64>,
+    /// Blocks that an endpoint may be ahead.
+    ahead: u64,
+}
+
+impl Bound {
+    pub(super) fn of(router: &Router, now: Now) -> Self {
+        Self {
+            believed: router.highest_believed(now),
+            ahead: router.max_ahead(),
+        }
+    }
+
+    /// Of a block that was believed already.
+    pub(super) const fn believing(height: u64) -> Self {
+        Self {
+            believed: Some(height),
+            ahead: 0,
+        }
+    }
+
+    pub(super) const fn believed(self) -> Option<u64> {
+        self.believed
+    }
+
+    /// Raises a mark as far as that is believed.
+    pub(super) fn raise(self, mark: &Mark, height: u64, falls: &Falls) {
+        match self.believed {
+            Some(_) => mark.raise(height, self.believed, falls),
+            None => mark.raise_by(height, self.ahead, falls),
+        };
     }
 }
 
@@ -69,10 +111,10 @@ impl Viewers {
         highwater_core::floor::floor(marks, believed, falls, now).max(self.min_block)
     }
 
-    /// A block was returned to them; `bound` is the highest that is believed.
-    pub(super) fn raise(&self, height: u64, bound: Option<u64>, falls: &Falls) {
+    /// A block was returned to them.
+    pub(super) fn raise(&self, height: u64, bound: Bound, falls: &Falls) {
         for viewer in &self.all {
-            viewer.marks().latest.raise(height, bound, falls);
+            bound.raise(&viewer.marks().latest, height, falls);
         }
     }
 

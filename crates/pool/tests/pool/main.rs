@@ -26,6 +26,8 @@ mod replace;
 mod scenario;
 mod secrets;
 mod sends;
+mod simulated;
+mod simulations;
 mod snapshot;
 mod tls;
 mod wire;

@@ -25,6 +25,8 @@ fn heads_lag_stand_still_run_ahead_and_go_back() {
     };
     let stuck = &mut node(Dialect::Geth, vec![stuck]);
     assert_eq!([head(stuck, S * 2), head(stuck, S * 9)], [42, 43]);
+    let delayed = &mut sees(Sees::Delayed(S * 2));
+    assert_eq!([head(delayed, S), head(delayed, S * 9)], [40, 47]);
     let ahead = &mut sees(Sees::Ahead(1_000));
     assert_eq!(head(ahead, S), 1_041);
     let block = result(ahead, S, "eth_getBlockByNumber", json!(["0x300", false]));
@@ -35,6 +37,17 @@ fn heads_lag_stand_still_run_ahead_and_go_back() {
     });
     let heads: Vec<u64> = (0..20).map(|_| head(back, S * 5)).collect();
     assert!(heads.contains(&45) && heads.contains(&43), "{heads:?}");
+}
+
+// B-2
+#[test]
+fn an_older_block_is_answered_for_the_one_asked_for() {
+    let older = &mut says(Says::Older(3));
+    let block = result(older, S, "eth_getBlockByNumber", json!(["0x20", false]));
+    assert_eq!(block["number"], "0x1d");
+    let lowest = result(older, S, "eth_getBlockByNumber", json!(["0x1", false]));
+    assert_eq!(lowest["number"], "0x0");
+    assert_eq!(result(older, S, "eth_blockNumber", json!([])), "0x29");
 }
 
 // B-2

@@ -14,7 +14,12 @@
 //! Only headers of endpoints whose head is trusted, fetched by number or tag, belong here: a block
 //! fetched by its hash may lie on any branch (`semantics.md` H36).
 
-use crate::answer::Hash;
+mod doubt;
+
+use crate::{
+    answer::Hash,
+    mutant::{self, Mutant},
+};
 use smallvec::SmallVec;
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -190,9 +195,27 @@ impl Recent {
             tip,
             at: now,
         };
-        match self.voices.iter_mut().find(|known| known.voice == voice) {
-            Some(known) => *known = statement,
+        let known = self.voices.iter().position(|known| known.voice == voice);
+        let before = known.map(|known| self.voices[known].tip);
+        match known {
+            // A block of the chain takes nothing back of what the voice said above it.
+            Some(_) if self.contains(tip) && before.is_some_and(|before| self.hangs(before)) => {}
+            // A block above the chain, linked to nothing, does not make good what the voice denied.
+            Some(known)
+                if self.hangs(tip)
+                    && before.is_some_and(|before| self.denied(before).is_some()) =>
+            {
+                self.voices[known].at = now;
+            }
+            Some(known) => self.voices[known] = statement,
             None => self.voices.push(statement),
+        }
+        // Above the tip no chain says what left it: where a voice went over to another branch, everything
+        // there is in doubt.
+        if let Some(own) = self.tip()
+            && before.is_some_and(|before| self.part_above(before, tip, own.number))
+        {
+            self.record(own.number);
         }
         let link = self.settle(tip, now);
         self.disputed = self.dispute(now);
@@ -272,7 +295,8 @@ impl Recent {
     /// is read there may be gone in a moment, so it is neither kept nor served from memory (P-14).
     #[must_use]
     pub fn is_disputed(&self, number: u64) -> bool {
-        self.disputed.is_some_and(|lowest| number >= lowest)
+        let disputed = self.disputed.is_some_and(|lowest| number >= lowest);
+        disputed && !mutant::is(Mutant::DisputeIgnored) && !mutant::is(Mutant::ReorgKeepsAnswers)
     }
 
     /// Whether a voice's newest header is on another branch: what its endpoints say of blocks that are
@@ -295,7 +319,7 @@ impl Recent {
         if since.restarts != self.mark.restarts {
             return true;
         }
-        if since.reorgs == self.mark.reorgs {
+        if since.reorgs == self.mark.reorgs || mutant::is(Mutant::ReorgKeepsAnswers) {
             return false;
         }
         let later = self
@@ -458,48 +482,6 @@ impl Recent {
             dropped,
             majority: 2 * with > all,
         }))
-    }
-
-    /// Whether the voices out of the chain's reach are more than those on it or near it.
-    fn is_outvoted(&self, tip: Block, now: Instant) -> bool {
-        let far = |one: &&Statement| matches!(self.path(one.tip), Path::Far | Path::Deep);
-        let with = self.fresh(now).filter(far).count();
-        let others = self.fresh(now).count() - with;
-        let higher = self.tip().is_some_and(|own| tip.number > own.number);
-        with > others || (with == others && higher)
-    }
-
-    /// Whether the voices on branches that nobody knows the way down from are more than those that
-    /// are on the chain as far up as those deny it.
-    fn is_outvoted_beside(&self, tip: Block, now: Instant) -> bool {
-        let own = self.tip().map_or(0, |own| own.number);
-        let beside = |one: &&Statement| matches!(self.path(one.tip), Path::Missing(missing) if missing.number <= own);
-        let with = self.fresh(now).filter(beside).count();
-        let others = self.fresh(now).filter(|one| self.contains(one.tip)).count();
-        with > others || (with == others && tip.number > own)
-    }
-
-    /// The lowest height at which a tip denies the chain; where the way down from it is not known,
-    /// everything is in doubt.
-    fn denied(&self, tip: Block) -> Option<u64> {
-        let own = self.tip()?.number;
-        match self.path(tip) {
-            Path::From { fork, above } if fork < own && !above.is_empty() => Some(fork + 1),
-            Path::Missing(missing) if missing.number <= own => Some(self.base),
-            Path::Deep => Some(self.base),
-            Path::From { .. } | Path::Missing(_) | Path::Far => None,
-        }
-    }
-
-    /// The lowest height that as many voices deny as confirm.
-    fn dispute(&self, now: Instant) -> Option<u64> {
-        let denials: SmallVec<[u64; 8]> = self
-            .fresh(now)
-            .filter_map(|one| self.denied(one.tip))
-            .collect();
-        let lowest = denials.iter().copied().min()?;
-        let confirms = |one: &&Statement| one.tip.number >= lowest && self.contains(one.tip);
-        (denials.len() >= self.fresh(now).filter(confirms).count()).then_some(lowest)
     }
 
     /// Down from a tip to the chain.
