@@ -209,7 +209,7 @@ fn session(file: &TempFile, more: &[&str], urls: fn(&str) -> Vec<String>) -> (St
     let urls = urls(&introduction);
     let answer = ask(&urls[0], "eth_blockNumber");
     assert!(answer.contains(r#""id":1,"result":"0x"#), "{answer}");
-    assert!(ask(&urls[1], "eth_chainId").contains(r#""result":"0x539""#));
+    assert!(ask(&urls[1], "eth_chainId").contains(r#""result":"0xf1b31""#));
     assert!(ask(&urls[1], "eth_blockNumber").contains("<html>"));
     terminate(&child.0);
     let mut rest = String::new();

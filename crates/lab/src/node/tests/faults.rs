@@ -214,7 +214,7 @@ fn limits_count_per_node_or_per_client() {
 // B-2
 #[test]
 fn a_lost_send_lands_all_the_same() {
-    let (raw, hash) = crate::chain::Sender::new(1, 1337, 0).transfer(0);
+    let (raw, hash) = crate::chain::Sender::new(1, 990_001, 0).transfer(0);
     let fault = Fault {
         methods: vec!["eth_sendRawTransaction".into()],
         ..always(What::Says(Says::LostSend))
@@ -304,7 +304,7 @@ fn knows_when_it_goes_down_and_comes_back() {
 // B-2, R-35
 #[test]
 fn a_node_that_forgets_takes_a_transaction_and_passes_it_on_to_nobody() {
-    let (raw, hash) = crate::chain::Sender::new(1, 1337, 6).transfer(0);
+    let (raw, hash) = crate::chain::Sender::new(1, 990_001, 6).transfer(0);
     let (raw, hash) = (json!([raw]), json!(hash.to_string()));
     let chain = super::fresh_chain();
     let [honest, forgets] = &mut [honest(), sees(Sees::Forgets)];
@@ -342,7 +342,7 @@ fn a_node_that_forgets_takes_a_transaction_and_passes_it_on_to_nobody() {
 #[test]
 fn a_node_that_loses_an_answer_or_reads_no_body_says_what_it_took() {
     let send = "eth_sendRawTransaction";
-    let (raw, _) = crate::chain::Sender::new(1, 1337, 7).transfer(0);
+    let (raw, _) = crate::chain::Sender::new(1, 990_001, 7).transfer(0);
     let body = body(send, &json!([raw]));
     let [lost, reset] = &mut [says(Says::LostSend), carries(Carries::Reset)];
     for node in [&mut *lost, &mut *reset] {
