@@ -60,7 +60,7 @@ fn the_demo_has_faults_that_come_back_and_a_node_without_any() {
 fn what_is_left_out_has_a_value() {
     let text = format!("{HEAD}[[nodes]]\nname = \"a\"\n");
     let scenario = Scenario::parse(&text, None).unwrap();
-    assert_eq!((scenario.seed, scenario.stale_blocks), (1, 2));
+    assert_eq!((scenario.seed, scenario.stale_blocks), (1, 3));
     assert_eq!((scenario.errors, scenario.settle), (None, None));
     assert_eq!(scenario.load.asks.len(), 8);
     let profile = &scenario.nodes[0].0;
