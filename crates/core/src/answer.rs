@@ -186,8 +186,8 @@ impl Named {
         params: &str,
         pin: Option<u64>,
     ) -> Result<(), Mismatch> {
-        let asked = found.reference(pin);
         let Some(form) = form(row) else { return Ok(()) };
+        let asked = found.reference(pin);
         let differs = |said: Option<Hash>, asked: Option<Hash>| {
             said.zip(asked).is_some_and(|(said, asked)| said != asked)
         };

@@ -66,6 +66,24 @@ pub struct CallOptions {
     pub batch: Option<ClientBatch>,
 }
 
+impl CallOptions {
+    /// What the request itself needs of them: whoever has seen what is its caller's.
+    pub(crate) fn of_request(&self) -> Self {
+        Self {
+            deadline: self.deadline,
+            timeout: self.timeout,
+            strategy: self.strategy.clone(),
+            solitary: self.solitary,
+            sends: self.sends.clone(),
+            caller: self.caller,
+            viewers: Vec::new(),
+            min_block: self.min_block,
+            bypass_cache: self.bypass_cache,
+            batch: self.batch.clone(),
+        }
+    }
+}
+
 impl Pool {
     /// Starts a pool.
     #[must_use]

@@ -55,7 +55,7 @@ pub enum Reading {
 pub struct Found {
     pub(crate) row: &'static Descriptor,
     reading: Reading,
-    slots: SmallVec<[Slot; 3]>,
+    slots: SmallVec<[Slot; 1]>,
 }
 
 /// Which blocks a call needs, for choosing an endpoint that holds them.
@@ -195,6 +195,9 @@ impl Found {
 #[must_use]
 pub fn array_text(params: &str) -> &str {
     const BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
+    if params.starts_with('[') {
+        return params;
+    }
     let text = params.trim_matches(BLANKS);
     let inner = text
         .strip_prefix('{')
@@ -235,7 +238,7 @@ pub fn find(row: &'static Descriptor, params: &str) -> Found {
 }
 
 /// `None` is foreign.
-fn slots(row: &'static Descriptor, text: &str) -> Option<SmallVec<[Slot; 3]>> {
+fn slots(row: &'static Descriptor, text: &str) -> Option<SmallVec<[Slot; 1]>> {
     let open = scan::skip_blanks(text.as_bytes(), 0);
     if text.as_bytes().get(open) != Some(&b'[') {
         return None;

@@ -301,10 +301,13 @@ impl Writer<'_> {
         let mut members: SmallVec<[(usize, Span); 8]> = SmallVec::new();
         for (name, value) in Members::new(self.text.as_bytes(), span.start) {
             let name = scan::name(self.text, &name);
-            let field = fields.binary_search_by(|field| field.name.cmp(name)).ok()?;
+            // Most differ in their length or their first letter.
+            let field = fields.iter().position(|field| field.name == name)?;
             members.push((field, value));
         }
-        members.sort_unstable_by_key(|(field, _)| *field);
+        if !members.is_sorted_by_key(|(field, _)| *field) {
+            members.sort_unstable_by_key(|(field, _)| *field);
+        }
         if members.windows(2).any(|pair| pair[0].0 == pair[1].0) {
             return None;
         }
@@ -360,7 +363,10 @@ fn push_folded(written: &[u8], buf: &mut Vec<u8>) {
     let start = buf.len();
     buf.extend_from_slice(written);
     if is_hex(written) {
-        buf[start..].make_ascii_lowercase();
+        // Quotes, digits and `x` have this bit already.
+        for byte in &mut buf[start..] {
+            *byte |= 0x20;
+        }
     }
 }
 

@@ -173,10 +173,16 @@ impl Router {
         Some(self.ids().filter(allows).collect())
     }
 
-    /// A call came in, answered from a cache or not: probes run while calls come, and the
-    /// retry budget grows with them. True where the probe timer was standing.
+    /// A call came in that an endpoint answers: probes run while calls come, and the retry
+    /// budget grows with them. True where the probe timer was standing.
     pub fn on_call(&mut self, now: Now) -> bool {
         self.retries.on_call(now.mono);
+        self.on_look(now)
+    }
+
+    /// A caller came whose answer may be there already: for the probes that is a call, though nothing
+    /// may be sent for it, and no retry can follow.
+    pub fn on_look(&mut self, now: Now) -> bool {
         self.settings.probe.is_some() && self.probes.on_call(now.mono)
     }
 

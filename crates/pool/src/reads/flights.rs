@@ -13,6 +13,7 @@ use highwater_core::flight::{FlightId, Flights as Table, Joined, Left, patience}
 use parking_lot::Mutex;
 use std::{
     future::{Future, poll_fn},
+    hash::{BuildHasher, Hash, Hasher},
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     pin::Pin,
     sync::{
@@ -27,13 +28,37 @@ use tokio::{runtime::Handle, sync::Notify, task::AbortHandle};
 /// Shared requests that may break off under one caller before it makes its own.
 const MOST_BROKEN: u8 = 2;
 
-pub(super) type Key = Arc<[u8]>;
+/// What must be the same for a request to be shared, with its hash: that is taken once, and a request
+/// enters the table and leaves it again.
+#[derive(Clone, Debug)]
+struct Key {
+    hash: u64,
+    bytes: Arc<[u8]>,
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        self.hash == other.hash && self.bytes == other.bytes
+    }
+}
+
+impl Eq for Key {}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}
+
 type Ended = Result<Answer, Error>;
 type Request = Pin<Box<dyn Future<Output = Ended> + Send>>;
 type Shared = Table<Key, foldhash::quality::RandomState, Arc<Flight>>;
 
 /// The requests of one pool that may be shared.
-pub(super) struct Flights(Arc<Mutex<Shared>>);
+pub(super) struct Flights {
+    table: Arc<Mutex<Shared>>,
+    hasher: foldhash::quality::RandomState,
+}
 
 /// Signs of life of a request: its attempts, moves and waits.
 #[derive(Debug)]
@@ -104,14 +129,16 @@ pub(super) struct Landed {
 
 impl Flights {
     pub(super) fn new() -> Self {
-        Self(Arc::new(Mutex::new(Table::new(
-            foldhash::quality::RandomState::default(),
-        ))))
+        let hasher = foldhash::quality::RandomState::default();
+        Self {
+            table: Arc::new(Mutex::new(Table::new(hasher.clone()))),
+            hasher,
+        }
     }
 
     /// How many callers wait now.
     pub(super) fn waiters(&self) -> u64 {
-        self.0.lock().waiters()
+        self.table.lock().waiters()
     }
 
     /// Waits for the request of a key; `make` makes it where there is none. `None`: the caller's
@@ -120,10 +147,14 @@ impl Flights {
     /// Cancellation: the caller leaves; the last one to leave ends the request.
     pub(super) async fn fly(
         &self,
-        key: Key,
+        key: Arc<[u8]>,
         times: Times,
         mut make: impl FnMut(Arc<News>) -> Request,
     ) -> Option<Landed> {
+        let key = Key {
+            hash: self.hasher.hash_one(&*key),
+            bytes: key,
+        };
         let mut left: Option<FlightId> = None;
         let mut broken = 0;
         loop {
@@ -169,22 +200,23 @@ impl Flights {
         let mut made = None;
         let mut begin = || {
             let news = Arc::new(News::new(now));
+            let request = make(Arc::clone(&news));
             let flight = Arc::new(Flight {
-                carried: Mutex::new(Carried::Caller(make(Arc::clone(&news)), None)),
+                carried: Mutex::new(Carried::Caller(request, None)),
                 ended: OnceLock::new(),
                 done: Notify::new(),
                 news,
                 runtime: Handle::current(),
             });
             made = Some(Arc::clone(&flight));
-            (Arc::clone(key), flight)
+            (key.clone(), flight)
         };
-        let mut table = self.0.lock();
+        let mut table = self.table.lock();
         let (gone, joined) = match left {
-            None => (None, table.join(&**key, &mut begin, now)),
+            None => (None, table.join(key, &mut begin, now)),
             Some(id) => {
-                let gone = table.get(&**key, id).map(Arc::clone);
-                let (left, joined) = table.restart(&**key, id, &mut begin, now);
+                let gone = table.get(key, id).map(Arc::clone);
+                let (left, joined) = table.restart(key, id, &mut begin, now);
                 (gone.filter(|_| left == Left::Nobody), joined)
             }
         };
@@ -192,15 +224,15 @@ impl Flights {
             Joined::Lead(id) => (id, true),
             Joined::Follow(id) => (id, false),
         };
-        let flight = made.or_else(|| table.get(&**key, id).map(Arc::clone));
+        let flight = made.or_else(|| table.get(key, id).map(Arc::clone));
         drop(table);
         if let Some(gone) = gone {
             gone.cancel();
         }
         let flight = flight.expect("invariant: a flight that was joined is in the table");
         let seat = Seat {
-            table: Arc::clone(&self.0),
-            key: Arc::clone(key),
+            table: Arc::clone(&self.table),
+            key: key.clone(),
             id,
             flight,
             leads,
@@ -278,8 +310,8 @@ impl Seat {
                     }
                     let last = self.flight.news.last();
                     let mut table = self.table.lock();
-                    table.news(&*self.key, self.id, last);
-                    let ends = table.patience_ends(&*self.key, self.id, times.timeout);
+                    table.news(&self.key, self.id, last);
+                    let ends = table.patience_ends(&self.key, self.id, times.timeout);
                     drop(table);
                     if ends.is_some_and(|ends| ends <= now) {
                         return Waited::NoNews;
@@ -301,7 +333,7 @@ impl Seat {
         };
         let end = End {
             table: Arc::clone(&self.table),
-            key: Arc::clone(&self.key),
+            key: self.key.clone(),
             id: self.id,
             flight: Arc::clone(&self.flight),
             ended: None,
@@ -335,7 +367,7 @@ impl Drop for Seat {
         if !self.seated {
             return;
         }
-        let left = self.table.lock().leave(&*self.key, self.id);
+        let left = self.table.lock().leave(&self.key, self.id);
         match left {
             Left::Nobody => self.flight.cancel(),
             // Whoever has just joined gives it a task; should that have come before, it has one.
@@ -363,7 +395,7 @@ impl Drop for End {
 
 fn settle(table: &Mutex<Shared>, key: &Key, id: FlightId, flight: &Flight, ended: Option<Ended>) {
     // First out of the table, so that nobody joins what has ended.
-    let waiters = table.lock().settle(&**key, id);
+    let waiters = table.lock().settle(key, id);
     let _ = flight.ended.set(ended);
     if waiters > 0 {
         flight.done.notify_waiters();

@@ -12,13 +12,14 @@ use crate::{
 };
 use bytes::Bytes;
 use highwater_core::{
+    Now,
     answer::Named,
     cache::{self, Class, may_store},
     event::{CacheEnd, Event},
     floor,
     learn::Need,
-    method::Found,
-    router::Reader,
+    method::{EmptyIs, Found},
+    router::{Reader, Router},
 };
 use std::{
     sync::{Arc, atomic::Ordering::Relaxed},
@@ -47,43 +48,50 @@ pub(super) struct Job {
 
 impl Job {
     /// Makes the request within this time, and learns from its answer.
-    pub(super) async fn run(
+    pub(super) fn run(
         mut self,
         deadline: Duration,
         news: Option<Arc<News>>,
-    ) -> Result<Answer, Error> {
-        if let Some(answer) = self.kept_since() {
-            return Ok(answer);
+    ) -> impl Future<Output = Result<Answer, Error>> + Send {
+        async move {
+            if let Some(answer) = self.kept_since() {
+                return Ok(answer);
+            }
+            let avoid = self.avoid.take();
+            let options = CallOptions {
+                deadline: Some(deadline),
+                ..std::mem::take(&mut self.options)
+            };
+            let question = self.ask.question();
+            let request = Request {
+                method: question.method,
+                descriptor: question.row,
+                params: question.params,
+            };
+            let terms = Terms {
+                need: self.need,
+                pinned: self.pin.is_some() && self.need.height.is_some(),
+                least_head: self.least_head,
+                avoid,
+                urgent: self.urgent,
+                news,
+            };
+            let carried = carry(&self.inner, request, self.ask.clone(), options, terms)?;
+            let mut answer = carried.await?;
+            self.learn(&mut answer);
+            Ok(answer)
         }
-        let asked = self.ask.clone();
-        let question = asked.question();
-        let request = Request {
-            method: question.method,
-            descriptor: question.row,
-            params: question.params,
-        };
-        let terms = Terms {
-            need: self.need,
-            pinned: self.pin.is_some() && self.need.height.is_some(),
-            least_head: self.least_head,
-            avoid: self.avoid.take(),
-            urgent: self.urgent,
-            news,
-        };
-        let options = CallOptions {
-            deadline: Some(deadline),
-            ..std::mem::take(&mut self.options)
-        };
-        let mut answer = carry(&self.inner, request, self.ask.clone(), options, terms).await?;
-        self.learn(&mut answer);
-        Ok(answer)
     }
 
     /// What another caller's request left in memory after this one's had looked there: it ended before
     /// this one could join it.
     fn kept_since(&self) -> Option<Answer> {
+        let store = &self.inner.reads.store;
         let key = self.store.as_ref().filter(|_| !self.options.bypass_cache)?;
-        let entry = self.inner.reads.store.get(key)?;
+        if store.puts() == self.sent.puts {
+            return None;
+        }
+        let entry = store.get(key)?;
         let fits = entry.stamp.at >= self.sent.at
             && entry.stamp.since == self.sent.since
             && self.class == Class::Moving
@@ -98,6 +106,23 @@ impl Job {
             origin: Origin::Cache,
             block: entry.block,
         })
+    }
+
+    /// The newest head that its answer is held against.
+    fn newest_head(&self, router: &Router, now: Now) -> Option<u64> {
+        // What it was pinned to is none of an endpoint's claims: at the head that the pool believes it
+        // is told apart from nothing but an empty list (rule `suspect`).
+        if let (Class::Moving, Some(pin)) = (self.class, self.pin)
+            && self.found.row().empty_is != EmptyIs::Suspect
+            && let Some(reference) = router.reference_head(now)
+            && pin <= reference
+        {
+            return Some(reference);
+        }
+        let method = self.ask.question().method;
+        let allowed = router.allowed(method);
+        let reader = Reader::new(self.found.row(), method, allowed.as_ref());
+        router.newest_head(&reader, now)
     }
 
     fn learn(self, answer: &mut Answer) {
@@ -133,9 +158,6 @@ impl Job {
             let Some(policy) = policy else {
                 return Err(cache::Refusal::NoStamp);
             };
-            let method = self.ask.question().method;
-            let allowed = router.allowed(method);
-            let reader = Reader::new(row, method, allowed.as_ref());
             let voice = place.and_then(|endpoint| router.voice(endpoint));
             let recent = &state_ref.sight.recent;
             let told = cache::Answer {
@@ -152,7 +174,8 @@ impl Job {
                 at: self.sent.at,
                 since: self.sent.since,
             };
-            let view = state_ref.sight.view(router, &reader, settings, policy, now);
+            let head = self.newest_head(router, now);
+            let view = state_ref.sight.at_head(head, settings, policy, now);
             may_store(&told, &view)
         });
         inner.tell(state);

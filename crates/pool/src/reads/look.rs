@@ -59,6 +59,8 @@ pub(super) struct Sent {
     pub(super) since: recent::Mark,
     pub(super) lowest_head: Option<u64>,
     pub(super) all_hold: bool,
+    /// Answers that had been kept.
+    pub(super) puts: u64,
 }
 
 /// What the look said.
@@ -105,7 +107,7 @@ impl Read<'_> {
         let row = self.found.row();
         let mut guard = inner.lock();
         let state = &mut *guard;
-        let wake = first && state.router.on_call(now);
+        let wake = first && state.router.on_look(now);
         let allowed = state.router.allowed(self.method);
         let reader = Reader::new(row, self.method, allowed.as_ref());
         let bound = Bound::of(&state.router, now);
@@ -283,12 +285,14 @@ impl Read<'_> {
             since: state.sight.recent.mark(),
             lowest_head: None,
             all_hold: false,
+            puts: inner.reads.store.puts(),
         };
         if store.is_some() {
             if pin.is_none() && class == Class::Moving {
                 sent.lowest_head = router.lowest_head(reader, now);
             }
-            let doubtful = row.empty_is == EmptyIs::Suspect || row.lane == Lane::State;
+            let at_number = row.lane == Lane::State && matches!(class, Class::Number(_));
+            let doubtful = row.empty_is == EmptyIs::Suspect || at_number;
             if let (true, Some(height)) = (doubtful, need.height) {
                 sent.all_hold = router.all_hold(reader, height, now);
             }

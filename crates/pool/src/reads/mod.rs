@@ -80,6 +80,8 @@ pub(crate) struct Reads {
     /// Whether what callers have seen binds later answers: where reads are not pinned, nothing can keep
     /// them from going back, and nothing is held against them (P-1, P-8).
     monotonic: AtomicBool,
+    /// Whether reads are pinned, shared or kept at all.
+    are_on: AtomicBool,
     /// Whether the heads say what the newest block is: reads are pinned, or kept (P-5).
     from_heads: AtomicBool,
     /// Of callers that name no viewer.
@@ -99,6 +101,7 @@ impl Reads {
             falls: Falls::default(),
             tally: Tally::default(),
             monotonic: AtomicBool::new(false),
+            are_on: AtomicBool::new(false),
             from_heads: AtomicBool::new(false),
             own: Viewer::new(),
             nothing: Arc::from(""),
@@ -140,6 +143,10 @@ impl Reads {
         let reads = &settings.reads;
         let heads = settings.heads.is_some();
         self.monotonic.store(heads && reads.pin.is_some(), Relaxed);
+        self.are_on.store(
+            reads.pin.is_some() || reads.cache.is_some() || reads.coalesce,
+            Relaxed,
+        );
         self.from_heads.store(
             heads && (reads.pin.is_some() || reads.cache.is_some()),
             Relaxed,
@@ -176,9 +183,13 @@ pub(crate) async fn request(
     };
     let params = text(request.params);
     let found = find(row, params);
-    if !row.is_read() || options.solitary || row.sticky != Sticky::None || !is_plain(&request) {
+    let reads = inner.reads.are_on.load(Relaxed) && row.is_read() && row.sticky == Sticky::None;
+    if !reads || options.solitary || !is_plain(&request) {
         let terms = Terms {
-            need: Need::of_call(row, params),
+            need: match row.has_block() {
+                true => Need::found(row, &found, None),
+                false => Need::of_call(row, params),
+            },
             avoid: avoid.map(Arc::from),
             ..Terms::default()
         };
@@ -373,7 +384,7 @@ impl Call<'_> {
         let job = |store| Job {
             inner: Arc::clone(self.inner),
             ask: ask.clone(),
-            options: self.options.clone(),
+            options: self.options.of_request(),
             found: self.found.clone(),
             // Only a transaction's own hash is compared with what is written.
             written: match go.class {

@@ -34,6 +34,7 @@ impl Call<'_> {
                 since: state.sight.recent.mark(),
                 lowest_head: None,
                 all_hold: false,
+                puts: self.inner.reads.store.puts(),
             };
             (sent, state.router.settings().reads.coalesce)
         };
@@ -81,7 +82,7 @@ impl Call<'_> {
             let falls = &self.inner.reads.falls;
             let (decided, bound, wake) = {
                 let mut state = self.inner.lock();
-                let wake = !wait.began() && state.router.on_call(now);
+                let wake = !wait.began() && state.router.on_look(now);
                 let bound = Bound::of(&state.router, now);
                 let floor = self.viewers.floor(bound.believed(), falls, now.mono);
                 let cache = self.inner.cache_settings(&state.router);

@@ -104,10 +104,22 @@ impl Sight {
         policy: Policy,
         now: Now,
     ) -> View<'a> {
+        let head = router.newest_head(reader, now);
+        self.at_head(head, settings, policy, now)
+    }
+
+    /// The same where the newest head is known.
+    pub(super) fn at_head(
+        &self,
+        head: Option<u64>,
+        settings: Option<CacheSettings>,
+        policy: Policy,
+        now: Now,
+    ) -> View<'_> {
         View {
             policy,
             settings,
-            head: router.newest_head(reader, now),
+            head,
             finalized: self.finalized,
             recent: &self.recent,
             now: now.mono,

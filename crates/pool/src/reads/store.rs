@@ -6,7 +6,13 @@
 use bytes::Bytes;
 use highwater_core::cache::{CacheSettings, Stamp};
 use quick_cache::{Weighter, sync::Cache};
-use std::{cell::Cell, sync::Arc};
+use std::{
+    cell::Cell,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
 
 /// What an entry costs beside its key and its bytes, about.
 const OVERHEAD: u64 = 256;
@@ -42,6 +48,8 @@ const fn size(key: &[u8], entry: &Entry) -> u64 {
 /// The store of one pool. One that is off holds nothing.
 pub(super) struct Store {
     cache: Option<Cache<Box<[u8]>, Entry, Weigh, foldhash::quality::RandomState>>,
+    /// How many answers were kept so far.
+    puts: AtomicU64,
     /// An entry larger than this would push out most of the others.
     largest: u64,
 }
@@ -61,6 +69,7 @@ impl Store {
         });
         Self {
             cache,
+            puts: AtomicU64::new(0),
             largest: settings.map_or(0, |settings| settings.bytes / 8),
         }
     }
@@ -90,7 +99,13 @@ impl Store {
             return false;
         }
         cache.insert(key, entry);
+        self.puts.fetch_add(1, Relaxed);
         true
+    }
+
+    /// A number that changes when an answer was kept.
+    pub(super) fn puts(&self) -> u64 {
+        self.puts.load(Relaxed)
     }
 
     pub(super) fn entries(&self) -> u64 {
