@@ -155,7 +155,7 @@ pub fn patience(block_time: Option<Duration>, max_wait: Duration) -> Duration {
 /// `found` must have been made from `params`. The parameters are to be sent as they came unless this
 /// says [`Rewritten::Pinned`]; then `out` was extended by the new ones. Without a change `out` is not
 /// touched and nothing is allocated.
-pub fn apply(found: &Found, params: &str, pin: Pin, out: &mut Vec<u8>) -> Rewritten {
+pub fn apply(found: &Found, params: &str, pin: Pin, out: &mut String) -> Rewritten {
     match pin {
         Pin::At(block) => found.rewrite(params, block, out),
         Pin::FetchHead | Pin::PassThrough | Pin::Behind { .. } => Rewritten::Unchanged,

@@ -71,27 +71,89 @@ pub(crate) async fn drive(
 ) -> Result<Answer, Error> {
     let row = request.descriptor;
     let ask = Ask::new(inner.next_id(), row, request.method, request.params);
-    carry(inner, request, ask, options, terms)?.await
+    carry(inner, request, ask, options, terms).await
 }
 
-/// Makes a call whose request is written already. It has begun when this returns.
+/// Makes a call whose request is written already.
+///
+/// What a block captures it holds once, where an async function would hold its arguments a second time.
 pub(crate) fn carry<'a>(
     inner: &'a Arc<Inner>,
     request: Request<'a>,
-    ask: Ask,
+    mut ask: Ask,
     options: CallOptions,
     terms: Terms,
-) -> Result<impl Future<Output = Result<Answer, Error>> + Send + 'a, Error> {
-    if inner.is_closed() {
-        return Err(Error::Closed);
+) -> impl Future<Output = Result<Answer, Error>> + Send + 'a {
+    async move {
+        if inner.is_closed() {
+            return Err(Error::Closed);
+        }
+        let repeat = if request.descriptor.is_read() && !options.solitary {
+            Repeat::Elsewhere
+        } else {
+            Repeat::Never
+        };
+        let (mut call, mut next) = Call::begin(inner, request, options, terms);
+        loop {
+            next = match next {
+                Next::Check(node, endpoint, timeout) => {
+                    let pool = Arc::downgrade(inner);
+                    let failure = check(&pool, &node, timeout).await;
+                    call.machine.on_check(endpoint, failure.as_ref());
+                    call.step(None)
+                }
+                Next::Head(node, endpoint, timeout) => {
+                    // Boxed: it is rare, and would make every call's future larger.
+                    Box::pin(look(&Arc::downgrade(inner), &node, timeout)).await;
+                    call.machine.on_head(endpoint);
+                    call.step(None)
+                }
+                Next::Warm(node, timeout) => {
+                    warm(&Arc::downgrade(inner), &node, timeout);
+                    call.step(None)
+                }
+                Next::Send(node, attempt, timeout, known, most) => {
+                    if call.beside {
+                        let ask = ask.knowing(known);
+                        let folded = fold(inner, call.fold.as_ref(), &node, &ask, timeout, most);
+                        let sent = send(inner, node, ask, timeout, repeat, folded);
+                        call.several.push((attempt, Box::pin(sent)));
+                        call.step(None)
+                    } else {
+                        for (node, timeout) in call.warm.drain(..) {
+                            warm(&Arc::downgrade(inner), &node, timeout);
+                        }
+                        ask.know(known);
+                        let folded = fold(inner, call.fold.as_ref(), &node, &ask, timeout, most);
+                        let judged = match folded {
+                            Some(folded) => folded.await,
+                            None => exchange(&inner.meanings, &node, &ask, timeout, repeat).await,
+                        };
+                        call.step(Some((attempt, judged)))
+                    }
+                }
+                Next::Look(node, attempt, timeout, method) => {
+                    // Beside what may still run, and boxed: it is rare.
+                    let asked = call.question(method);
+                    let sent = send(inner, node, asked, timeout, Repeat::Elsewhere, None);
+                    call.several.push((attempt, Box::pin(sent)));
+                    call.step(None)
+                }
+                Next::Gone(attempt) => {
+                    let gone = SendError {
+                        kind: SendErrorKind::Reset,
+                        delivery: Delivery::NotSent,
+                    };
+                    call.step(Some((attempt, judge_failure(gone))))
+                }
+                Next::Wait(at) => {
+                    let ended = call.wait(at).await;
+                    call.step(ended)
+                }
+                Next::Finish(outcome) => return call.finish(outcome),
+            }
+        }
     }
-    let repeat = if request.descriptor.is_read() && !options.solitary {
-        Repeat::Elsewhere
-    } else {
-        Repeat::Never
-    };
-    let (call, next) = Call::begin(inner, request, options, terms);
-    Ok(call.run(ask, next, repeat))
 }
 
 /// What the machine wants done, with the endpoint that it is to be done at.
@@ -215,82 +277,6 @@ impl<'a> Call<'a> {
             inner.wake_probes();
         }
         (call, next)
-    }
-
-    /// Does what the machine says, until the call ends. What a block captures it holds once, where an
-    /// async function would hold its arguments a second time.
-    fn run(
-        mut self,
-        mut ask: Ask,
-        mut next: Next,
-        repeat: Repeat,
-    ) -> impl Future<Output = Result<Answer, Error>> + Send + 'a {
-        let inner = self.inner;
-        async move {
-            loop {
-                next = match next {
-                    Next::Check(node, endpoint, timeout) => {
-                        let pool = Arc::downgrade(inner);
-                        let failure = check(&pool, &node, timeout).await;
-                        self.machine.on_check(endpoint, failure.as_ref());
-                        self.step(None)
-                    }
-                    Next::Head(node, endpoint, timeout) => {
-                        // Boxed: it is rare, and would make every call's future larger.
-                        Box::pin(look(&Arc::downgrade(inner), &node, timeout)).await;
-                        self.machine.on_head(endpoint);
-                        self.step(None)
-                    }
-                    Next::Warm(node, timeout) => {
-                        warm(&Arc::downgrade(inner), &node, timeout);
-                        self.step(None)
-                    }
-                    Next::Send(node, attempt, timeout, known, most) => {
-                        if self.beside {
-                            let ask = ask.knowing(known);
-                            let folded =
-                                fold(inner, self.fold.as_ref(), &node, &ask, timeout, most);
-                            let sent = send(inner, node, ask, timeout, repeat, folded);
-                            self.several.push((attempt, Box::pin(sent)));
-                            self.step(None)
-                        } else {
-                            for (node, timeout) in self.warm.drain(..) {
-                                warm(&Arc::downgrade(inner), &node, timeout);
-                            }
-                            ask.know(known);
-                            let folded =
-                                fold(inner, self.fold.as_ref(), &node, &ask, timeout, most);
-                            let judged = match folded {
-                                Some(folded) => folded.await,
-                                None => {
-                                    exchange(&inner.meanings, &node, &ask, timeout, repeat).await
-                                }
-                            };
-                            self.step(Some((attempt, judged)))
-                        }
-                    }
-                    Next::Look(node, attempt, timeout, method) => {
-                        // Beside what may still run, and boxed: it is rare.
-                        let asked = self.question(method);
-                        let sent = send(inner, node, asked, timeout, Repeat::Elsewhere, None);
-                        self.several.push((attempt, Box::pin(sent)));
-                        self.step(None)
-                    }
-                    Next::Gone(attempt) => {
-                        let gone = SendError {
-                            kind: SendErrorKind::Reset,
-                            delivery: Delivery::NotSent,
-                        };
-                        self.step(Some((attempt, judge_failure(gone))))
-                    }
-                    Next::Wait(at) => {
-                        let ended = self.wait(at).await;
-                        self.step(ended)
-                    }
-                    Next::Finish(outcome) => return self.finish(outcome),
-                }
-            }
-        }
     }
 
     /// Reports what ended, if something did, and asks for what is next.

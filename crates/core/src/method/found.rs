@@ -56,6 +56,8 @@ pub struct Found {
     pub(crate) row: &'static Descriptor,
     reading: Reading,
     slots: SmallVec<[Slot; 1]>,
+    /// Where the first parameters lie, up to the last that may name a block.
+    elements: SmallVec<[Span; 2]>,
 }
 
 /// Which blocks a call needs, for choosing an endpoint that holds them.
@@ -80,6 +82,19 @@ impl Found {
     #[must_use]
     pub fn reading(&self) -> Reading {
         self.reading
+    }
+
+    /// Where the parameters lie in the text, in their order: those known, then the rest.
+    pub(super) fn elements<'a>(
+        &'a self,
+        text: &'a [u8],
+        open: usize,
+    ) -> impl Iterator<Item = Span> {
+        let rest = match self.elements.last() {
+            Some(last) => Elements::after(text, last.end),
+            None => Elements::new(text, open),
+        };
+        self.elements.iter().cloned().chain(rest)
     }
 
     /// One slot for each place of the row, in its order; none unless the reading is clear.
@@ -220,25 +235,31 @@ pub fn find(row: &'static Descriptor, params: &str) -> Found {
             row,
             reading: Reading::NoBlock,
             slots: SmallVec::new(),
+            elements: SmallVec::new(),
         };
     }
     let text = array_text(params);
     match slots(row, text) {
-        Some(slots) => Found {
+        Some((slots, elements)) => Found {
             row,
             reading: Reading::Clear,
             slots,
+            elements,
         },
         None => Found {
             row,
             reading: Reading::Foreign,
             slots: SmallVec::new(),
+            elements: SmallVec::new(),
         },
     }
 }
 
 /// `None` is foreign.
-fn slots(row: &'static Descriptor, text: &str) -> Option<SmallVec<[Slot; 1]>> {
+fn slots(
+    row: &'static Descriptor,
+    text: &str,
+) -> Option<(SmallVec<[Slot; 1]>, SmallVec<[Span; 2]>)> {
     let open = scan::skip_blanks(text.as_bytes(), 0);
     if text.as_bytes().get(open) != Some(&b'[') {
         return None;
@@ -248,7 +269,7 @@ fn slots(row: &'static Descriptor, text: &str) -> Option<SmallVec<[Slot; 1]>> {
         .iter()
         .map(|path| usize::from(path.index))
         .max()?;
-    let elements: SmallVec<[Span; 4]> = Elements::new(text.as_bytes(), open)
+    let elements: SmallVec<[Span; 2]> = Elements::new(text.as_bytes(), open)
         .take(last + 1)
         .collect();
     let end = Gap {
@@ -282,7 +303,7 @@ fn slots(row: &'static Descriptor, text: &str) -> Option<SmallVec<[Slot; 1]>> {
             }
         });
     }
-    Some(slots)
+    Some((slots, elements))
 }
 
 /// Whether the block of a trace call stands at 1 with the types at 2. `None` where neither of the

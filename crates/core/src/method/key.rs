@@ -242,7 +242,7 @@ fn shaped(found: &Found, text: &str, buf: &mut Vec<u8>) -> Option<()> {
     }
     let mut writer = Writer { found, text, buf };
     writer.buf.push(b'[');
-    for (index, element) in Elements::new(text.as_bytes(), open).enumerate() {
+    for (index, element) in found.elements(text.as_bytes(), open).enumerate() {
         let shape = shapes.get(index)?;
         if found.slots().iter().any(|slot| slot.value == element) {
             writer.buf.push(HOLE);

@@ -23,7 +23,7 @@ pub enum Rewritten {
 }
 
 /// [`find`](found::find) and [`Found::rewrite`] in one.
-pub fn rewrite(row: &'static Descriptor, params: &str, pin: u64, out: &mut Vec<u8>) -> Rewritten {
+pub fn rewrite(row: &'static Descriptor, params: &str, pin: u64, out: &mut String) -> Rewritten {
     found::find(row, params).rewrite(params, pin, out)
 }
 
@@ -31,14 +31,14 @@ impl Found {
     /// Appends the parameters with `pin` in every open place to `out`.
     ///
     /// `params` must be the text that was searched.
-    pub fn rewrite(&self, params: &str, pin: u64, out: &mut Vec<u8>) -> Rewritten {
+    pub fn rewrite(&self, params: &str, pin: u64, out: &mut String) -> Rewritten {
         if !self.wants_pin() {
             return Rewritten::Unchanged;
         }
         if self.inverts(pin) {
             return Rewritten::Inverted;
         }
-        let text = array_text(params).as_bytes();
+        let text = array_text(params);
         let mut open: SmallVec<[&Slot; 3]> = self
             .slots()
             .iter()
@@ -50,32 +50,36 @@ impl Found {
         let mut done = 0;
         let mut filled = None;
         for slot in open {
-            out.extend_from_slice(text.get(done..slot.scalar.start).unwrap_or_default());
+            out.push_str(text.get(done..slot.scalar.start).unwrap_or_default());
             done = slot.scalar.end;
             if let Some(gap) = slot.gap {
                 if !gap.empty || filled == Some(gap.at) {
-                    out.push(b',');
+                    out.push(',');
                 }
                 filled = Some(gap.at);
                 if let Some(key) = slot.path.key {
-                    out.push(b'"');
-                    out.extend_from_slice(key.as_bytes());
-                    out.extend_from_slice(b"\":");
+                    out.push('"');
+                    out.push_str(key);
+                    out.push_str("\":");
                 }
             }
             push_number(pin, out);
         }
-        out.extend_from_slice(text.get(done..).unwrap_or_default());
+        out.push_str(text.get(done..).unwrap_or_default());
         Rewritten::Pinned
     }
 }
 
 /// A number as nodes write it: a hex string without leading zeros.
-fn push_number(number: u64, out: &mut Vec<u8>) {
-    out.extend_from_slice(b"\"0x");
+fn push_number(number: u64, out: &mut String) {
+    out.push_str("\"0x");
     let digits = (64 - number.leading_zeros()).div_ceil(4).max(1);
     for digit in (0..digits).rev() {
-        out.push(b"0123456789abcdef"[(number >> (4 * digit)) as usize & 15]);
+        let digit = (number >> (4 * digit)) as u8 & 15;
+        out.push(char::from(match digit {
+            0..10 => b'0' + digit,
+            _ => b'a' + digit - 10,
+        }));
     }
-    out.push(b'"');
+    out.push('"');
 }

@@ -76,8 +76,8 @@ impl Job {
                 urgent: self.urgent,
                 news,
             };
-            let carried = carry(&self.inner, request, self.ask.clone(), options, terms)?;
-            let mut answer = carried.await?;
+
+            let mut answer = carry(&self.inner, request, self.ask.clone(), options, terms).await?;
             self.learn(&mut answer);
             Ok(answer)
         }

@@ -365,15 +365,15 @@ impl Call<'_> {
 
     /// Makes the request, or shares another caller's.
     async fn go(&self, go: Go) -> Result<Answer, Error> {
-        let mut pinned = Vec::new();
+        let mut pinned = String::new();
         let row = self.request.descriptor;
         let rewritten = go.pin.is_some_and(|block| {
             self.found.rewrite(self.params, block, &mut pinned)
                 == highwater_core::method::Rewritten::Pinned
         });
-        let params = match std::str::from_utf8(&pinned) {
-            Ok(text) if rewritten => Params::Array(text),
-            Ok(_) | Err(_) => self.request.params,
+        let params = match rewritten {
+            true => Params::Array(&pinned),
+            false => self.request.params,
         };
         let ask = Ask::new(self.inner.next_id(), row, self.request.method, params);
         let own = self.options.deadline.unwrap_or(self.inner.deadline);
