@@ -8,7 +8,7 @@ use crate::{
     listen::{Listener, Listeners},
     node::Node,
     probe::{IsActive, Probing},
-    reads::Sight,
+    reads::{Level, SecondLevel, Sight},
     sends::{Memory, Sends},
     upstream::{ExtraRoots, HttpOptions},
 };
@@ -54,6 +54,7 @@ pub struct Builder {
     is_active: Option<IsActive>,
     listeners: Vec<Listener>,
     totals: Option<Totals>,
+    second: Option<Level>,
 }
 
 impl Default for Builder {
@@ -71,6 +72,7 @@ impl Default for Builder {
             is_active: None,
             listeners: Vec::new(),
             totals: None,
+            second: None,
         }
     }
 }
@@ -165,6 +167,14 @@ impl Builder {
         self
     }
 
+    /// A store behind the cache, for answers that never change (P-13): see [`SecondLevel`]. Default:
+    /// none. Without the cache it is not asked.
+    #[must_use]
+    pub fn second_level(mut self, level: Arc<dyn SecondLevel>) -> Self {
+        self.second = Some(level);
+        self
+    }
+
     /// What every random draw of the routing follows from. Default: the operating system's
     /// randomness.
     #[must_use]
@@ -251,6 +261,7 @@ impl Builder {
             meanings: Meanings::new(self.error_rules),
             http: self.http,
             probing: Probing::new(self.is_active),
+            second: self.second,
             listeners: Listeners::start(self.listeners)?,
         };
         Ok(Pool::from_inner(Inner::new(state, parts)))

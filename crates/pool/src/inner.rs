@@ -7,7 +7,7 @@ use crate::{
     listen::Listeners,
     node::Node,
     probe::Probing,
-    reads::{Reads, Sight},
+    reads::{Level, Reads, Sight},
     sends::{Memory, Sends},
     upstream::HttpOptions,
 };
@@ -92,13 +92,14 @@ pub(crate) struct Parts {
     pub(crate) meanings: Meanings,
     pub(crate) http: HttpOptions,
     pub(crate) probing: Probing,
+    pub(crate) second: Option<Level>,
     pub(crate) listeners: Option<Listeners>,
 }
 
 impl Inner {
     pub(crate) fn new(mut state: State, parts: Parts) -> Self {
         state.router.events().listen(parts.listeners.is_some());
-        let reads = Reads::new(state.router.settings());
+        let reads = Reads::new(state.router.settings(), parts.second);
         Self {
             state: Mutex::new(state),
             replacing: Mutex::new(()),

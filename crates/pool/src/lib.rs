@@ -69,7 +69,7 @@ pub use fold::ClientBatch;
 pub use highwater_core as core;
 pub use highwater_core::{TxHash, call::write::Policy as SendPolicy};
 pub use pool::{CallOptions, Pool, Request};
-pub use reads::{CacheStats, Viewer};
+pub use reads::{CacheStats, Fetched, SecondLevel, Viewer};
 pub use secret::{Scrubber, SecretUrl};
 pub use sends::Sends;
 pub use snapshot::{Counters, EndpointSnapshot, MethodCounters, Snapshot};

@@ -2,7 +2,7 @@
 //!
 //! It owns what it needs, since it may outlive the caller that began it.
 
-use super::{flights::News, look::Sent, store::Entry};
+use super::{flights::News, level, look::Sent, store::Entry};
 use crate::{
     Answer, CallOptions, Error, Request,
     answer::Origin,
@@ -57,6 +57,11 @@ impl Job {
             if let Some(answer) = self.kept_since() {
                 return Ok(answer);
             }
+            if self.inner.reads.second.is_some()
+                && let Some(answer) = Box::pin(self.kept_elsewhere()).await
+            {
+                return Ok(answer);
+            }
             let avoid = self.avoid.take();
             let options = CallOptions {
                 deadline: Some(deadline),
@@ -109,7 +114,7 @@ impl Job {
     }
 
     /// The newest head that its answer is held against.
-    fn newest_head(&self, router: &Router, now: Now) -> Option<u64> {
+    pub(super) fn newest_head(&self, router: &Router, now: Now) -> Option<u64> {
         // What it was pinned to is none of an endpoint's claims: at the head that the pool believes it
         // is told apart from nothing but an empty list (rule `suspect`).
         if let (Class::Moving, Some(pin)) = (self.class, self.pin)
@@ -187,6 +192,7 @@ impl Job {
                     endpoint: Arc::clone(&answer.endpoint),
                     block: block.or(stamp.height),
                 };
+                level::keep(inner, &key, &entry);
                 if inner.reads.store.put(key, entry) {
                     inner.reads.tally.refreshes.fetch_add(1, Relaxed);
                     let mut state = inner.lock();

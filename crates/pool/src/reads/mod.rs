@@ -9,6 +9,7 @@
 //! | `job` | the request that is made, and what is kept of its answer |
 //! | `flights` | requests that several callers share |
 //! | `store` | the answers that are kept |
+//! | `level` | a store behind that, for answers that never change |
 //! | `sight` | recent hashes, the finalized block, the kind of chain |
 //! | `headers` | headers that are fetched, so that a block that left the chain is seen |
 //! | `viewer` | what one party has seen |
@@ -19,6 +20,7 @@
 mod flights;
 mod headers;
 mod job;
+mod level;
 mod look;
 mod number;
 mod sight;
@@ -27,11 +29,13 @@ mod tally;
 mod viewer;
 mod wait;
 
+pub use level::{Fetched, SecondLevel};
 pub use tally::CacheStats;
 pub use viewer::Viewer;
 
 pub(crate) use flights::News;
 pub(crate) use headers::read_header;
+pub(crate) use level::Level;
 pub(crate) use sight::Sight;
 
 use crate::{
@@ -74,6 +78,7 @@ const WATERMARK_TRIES: u8 = 3;
 /// What reads have of a pool of their own, outside its lock.
 pub(crate) struct Reads {
     store: Store,
+    second: Option<Level>,
     flights: Flights,
     pub(crate) falls: Falls,
     tally: Tally,
@@ -94,9 +99,10 @@ pub(crate) struct Reads {
 }
 
 impl Reads {
-    pub(crate) fn new(settings: &Settings) -> Self {
+    pub(crate) fn new(settings: &Settings, second: Option<Level>) -> Self {
         let reads = Self {
             store: Store::new(settings.reads.cache.as_ref()),
+            second,
             flights: Flights::new(),
             falls: Falls::default(),
             tally: Tally::default(),

@@ -11,6 +11,7 @@ use std::{
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) hits: AtomicU64,
+    pub(super) second_hits: AtomicU64,
     pub(super) refreshes: AtomicU64,
     pub(super) shared: AtomicU64,
     pub(super) local: AtomicU64,
@@ -25,6 +26,8 @@ pub(super) struct Tally {
 pub struct CacheStats {
     /// Reads answered from memory.
     pub hits: u64,
+    /// Reads answered from the second level of the cache; in memory they were looked for in vain.
+    pub second_hits: u64,
     /// Reads that were looked for in memory and not served from there.
     pub misses: u64,
     /// The same by reason, one word from a closed set.
@@ -64,6 +67,7 @@ impl Tally {
         let misses_by: Vec<(&'static str, u64)> = list(&self.misses);
         CacheStats {
             hits: self.hits.load(Relaxed),
+            second_hits: self.second_hits.load(Relaxed),
             misses: misses_by.iter().map(|(_, count)| count).sum(),
             misses_by,
             kept: self.refreshes.load(Relaxed),

@@ -5,6 +5,7 @@ mod down;
 mod headers;
 mod kept;
 mod leave;
+mod level;
 mod monotone;
 mod node;
 mod number;
