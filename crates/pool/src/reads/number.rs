@@ -15,7 +15,10 @@ use highwater_core::{
     pin::{self, BlockNumber},
     router::Reader,
 };
-use std::sync::{Arc, atomic::Ordering::Relaxed};
+use std::{
+    fmt::Write,
+    sync::{Arc, atomic::Ordering::Relaxed},
+};
 
 impl Call<'_> {
     /// Reads a head, together with everybody who needs one now (P-2).
@@ -109,7 +112,8 @@ impl Call<'_> {
                 BlockNumber::Here(block) => {
                     self.viewers.raise(block, bound, falls);
                     self.inner.reads.tally.local.fetch_add(1, Relaxed);
-                    return Ok(number(block, Arc::from(""), 0, Origin::Heads));
+                    let nobody = Arc::clone(&self.inner.reads.nothing);
+                    return Ok(number(block, nobody, 0, Origin::Heads));
                 }
                 BlockNumber::Behind { floor } => Box::pin(self.wait_for(floor, &mut wait)).await?,
                 BlockNumber::Upstream => {
@@ -163,7 +167,8 @@ impl Call<'_> {
 
 /// An answer that is a block number.
 fn number(block: u64, endpoint: Arc<str>, attempts: u16, origin: Origin) -> Answer {
-    let text = format!("\"{block:#x}\"");
+    let mut text = String::with_capacity("\"0x\"".len() + 16);
+    let _ = write!(text, "\"{block:#x}\"");
     Answer {
         span: 0..text.len(),
         body: Bytes::from(text),
