@@ -15,9 +15,10 @@ use crate::{
     EndpointId, Now,
     breaker::Stand,
     call::{Plan, Privacy},
+    chains::{self, Quirk},
     heads::Holds,
     identity::Identity,
-    method::Lane,
+    method::{Descriptor, Lane},
 };
 use smallvec::SmallVec;
 use std::time::{Duration, Instant};
@@ -240,7 +241,12 @@ impl Router {
                 |e: &Eligible| !served && open(e) && self.looks_again(e.endpoint, query, now);
             standing.retain(|e| e.reached != Holds::No || again(e));
         }
-        if standing.iter().any(|e| e.keeps == Holds::Yes) {
+        // Where state may be answered from the present whatever the block, only who may have it is asked:
+        // an answer would be no error.
+        if standing.iter().any(|e| e.keeps == Holds::No)
+            && (standing.iter().any(|e| e.keeps == Holds::Yes)
+                || self.answers_lie(query.plan.method))
+        {
             standing.retain(|e| e.keeps != Holds::No);
         }
         if query.purpose == Purpose::Confirm
@@ -250,6 +256,13 @@ impl Router {
             let below = |e: &Eligible| e.head.is_some_and(|head| head < reference);
             standing.retain(|e| e.reached == Holds::Yes || !below(e));
         }
+    }
+
+    /// Whether this chain has endpoints that answer a read at any height with the present state.
+    fn answers_lie(&self, row: &Descriptor) -> bool {
+        let chain = self.chain().and_then(chains::by_id);
+        row.lane == Lane::State
+            && chain.is_some_and(|chain| chain.has(Quirk::OfficialStateIsPresent))
     }
 
     /// Whether the call may have this head read again, which it may once of each endpoint.

@@ -1,12 +1,12 @@
-//! Chains with ways of their own: scenarios C01, C02, C04, C05, C06, C07 as far as reads go.
+//! Chains with ways of their own: scenarios C01, C02, C03, C04, C05, C06, C07 as far as reads go.
 
 use super::node::{
     Node, X, after, ask, builder, ordered, read, reading, receipt, refused, transaction,
 };
 use crate::fake::{Fake, Reply, ms};
 use highwater::{
-    CacheEnd, CallOptions, Event, Origin, Pool,
-    core::{ChainId, router::Profile, select::Strategy, settings::Settings},
+    CacheEnd, CallOptions, Error, Event, Origin, Pool,
+    core::{ChainId, learn::Declared, router::Profile, select::Strategy, settings::Settings},
 };
 use std::sync::{Mutex, mpsc};
 
@@ -107,6 +107,39 @@ async fn what_may_be_the_present_is_never_kept_as_the_state_of_a_block() {
     let stats = pool.cache_stats();
     assert_eq!(stats.entries, 0);
     assert!(refused(&stats, "present_state") + refused(&stats, "above_head") == 2);
+}
+
+// P-13, scenario C03
+#[tokio::test(start_paused = true)]
+async fn state_that_nobody_keeps_is_an_error_and_not_the_present_state() {
+    let official = |node: &Node| {
+        let id = Reply::result("\"0x3e7\"");
+        node.fake.on("eth_chainId", id);
+        node.fake.on("eth_getBalance", Reply::result("\"0x7\""));
+        Profile {
+            declared: Declared::known("rpc.hyperliquid.xyz", "/evm"),
+            ..Profile::default()
+        }
+    };
+    let old = format!("[{X},\"0x32\"]");
+    let o = Node::new(100);
+    let profile = official(&o);
+    let pool = crate::fake::with_profiles(&[&o.fake], vec![profile], reading());
+    let pool = pool.chain(ChainId(999)).build().unwrap();
+    pool.probe().await;
+    let refused = ask(&pool, "eth_getBalance", &old, CallOptions::default()).await;
+    assert!(matches!(refused, Err(Error::NoEndpoint)), "{refused:?}");
+    assert_eq!(o.asked("eth_getBalance"), [""; 0]);
+    // What is new it answers, and an archive the rest.
+    let latest = format!("[{X},\"latest\"]");
+    assert_eq!(read(&pool, "eth_getBalance", &latest).await, "\"0x7\"");
+    let (o, archive) = (Node::new(100), Node::new(100));
+    let profiles = vec![official(&o), Profile::default()];
+    archive.fake.on("eth_chainId", Reply::result("\"0x3e7\""));
+    let pool = crate::fake::with_profiles(&[&o.fake, &archive.fake], profiles, reading());
+    let pool = pool.chain(ChainId(999)).build().unwrap();
+    pool.probe().await;
+    assert_eq!(read(&pool, "eth_getBalance", &old).await, "\"0x32\"");
 }
 
 // P-24, R-37, scenario C04
