@@ -120,18 +120,15 @@ fn choose(
             Pin::PassThrough
         };
     };
-    let within = highest.saturating_sub(view.max_lag);
-    let lowest_allowed = within.max(floor);
+    let lowest_allowed = highest.saturating_sub(view.max_lag).max(floor);
     let mut lowest = None;
     let (mut any_fresh, mut confirmed) = (false, view.fetched);
     for head in heads {
         let fresh = is_fresh(&head);
         any_fresh |= fresh;
-        // Below the floor it confirms too: the caller is answered above what it says. Else one that is
-        // a block behind, and the best, would have every call ask it again.
-        confirmed |= fresh && head.height >= within;
         if head.height >= lowest_allowed {
             lowest = Some(lowest.map_or(head.height, |low: u64| low.min(head.height)));
+            confirmed |= fresh;
         }
     }
     match lowest {

@@ -45,6 +45,14 @@ mod submitting;
 /// Deadlines are cut here, a year, so that adding one to an instant cannot overflow.
 pub(crate) const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
+/// A head that many wait for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Urgent {
+    /// What its first caller has seen: whoever is known to be there is asked before others, since a head
+    /// below it confirms nothing for that caller (P-2, P-8).
+    pub(crate) floor: Option<u64>,
+}
+
 /// What binds a call beside its options.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Terms {
@@ -57,7 +65,7 @@ pub(crate) struct Terms {
     /// The label of an endpoint that others are asked before.
     pub(crate) avoid: Option<Arc<str>>,
     /// Many wait for it.
-    pub(crate) urgent: bool,
+    pub(crate) urgent: Option<Urgent>,
     /// Who is told of its progress (P-10).
     pub(crate) news: Option<Arc<News>>,
 }
@@ -231,15 +239,17 @@ impl<'a> Call<'a> {
         plan.need = terms.need;
         plan.pinned = terms.pinned;
         plan.least_head = terms.least_head;
-        plan.urgent = terms.urgent;
+        plan.urgent = terms.urgent.is_some();
         plan.strategy = options.strategy;
         plan.solitary = options.solitary;
         plan.privacy = sends.privacy(row);
         plan.allowed = state.router.allowed(request.method);
-        plan.prefer = match (&terms.avoid, about) {
-            (Some(avoid), _) => Some(state.others(avoid)),
-            (None, Some(about)) => state.seen_by(about.account, now),
-            (None, None) => None,
+        let floor = terms.urgent.and_then(|urgent| urgent.floor);
+        plan.prefer = match (&terms.avoid, about, floor) {
+            (Some(avoid), _, _) => Some(state.others(avoid)),
+            (None, Some(about), _) => state.seen_by(about.account, now),
+            (None, None, Some(floor)) => Some(state.router.holders(floor, now)),
+            (None, None, None) => None,
         };
         if let Some(submission) = &submission {
             let chain = state.router.chain().and_then(chains::by_id);

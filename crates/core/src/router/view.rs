@@ -111,6 +111,13 @@ impl Router {
         }) && any
     }
 
+    /// The endpoints that are known to hold a block.
+    #[must_use]
+    pub fn holders(&self, height: u64, now: Now) -> EndpointSet {
+        let holds = |id: &EndpointId| self.holds(*id, height, now) == Holds::Yes;
+        self.ids().filter(holds).collect()
+    }
+
     /// The head of an endpoint, where it is believed.
     #[must_use]
     pub fn believed_head(&self, endpoint: EndpointId, now: Now) -> Option<u64> {

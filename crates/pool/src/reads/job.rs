@@ -7,7 +7,7 @@ use crate::{
     Answer, CallOptions, Error, Request,
     answer::Origin,
     ask::Ask,
-    driver::{Terms, carry},
+    driver::{Terms, Urgent, carry},
     inner::Inner,
 };
 use bytes::Bytes;
@@ -43,7 +43,7 @@ pub(super) struct Job {
     pub(super) store: Option<Box<[u8]>>,
     pub(super) sent: Sent,
     /// Many wait for it.
-    pub(super) urgent: bool,
+    pub(super) urgent: Option<Urgent>,
 }
 
 impl Job {

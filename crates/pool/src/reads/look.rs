@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     CallOptions,
+    driver::Urgent,
     inner::{Inner, State},
 };
 use highwater_core::{
@@ -89,7 +90,7 @@ pub(super) struct Go {
     pub(super) store: Option<Box<[u8]>>,
     pub(super) sent: Sent,
     /// Many wait for it: a head that reads need.
-    pub(super) urgent: bool,
+    pub(super) urgent: Option<Urgent>,
 }
 
 impl Read<'_> {
@@ -306,7 +307,7 @@ impl Read<'_> {
             flight,
             store,
             sent,
-            urgent: false,
+            urgent: None,
         })
     }
 }

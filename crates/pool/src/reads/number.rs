@@ -6,7 +6,7 @@ use super::{
     viewer::Bound,
     wait::Wait,
 };
-use crate::{Answer, CallOptions, Error, Request, answer::Origin};
+use crate::{Answer, CallOptions, Error, Request, answer::Origin, driver::Urgent};
 use bytes::Bytes;
 use highwater_core::{
     jsonrpc::Params,
@@ -30,16 +30,21 @@ impl Call<'_> {
             params: Params::Array("[]"),
         };
         let found = find(row, "[]");
-        let (sent, coalesce) = {
+        let (sent, coalesce, floor) = {
             let state = self.inner.lock();
+            let now = self.inner.now();
+            let believed = state.router.highest_believed(now);
+            let floor = self
+                .viewers
+                .floor(believed, &self.inner.reads.falls, now.mono);
             let sent = look::Sent {
-                at: self.inner.now().mono,
+                at: now.mono,
                 since: state.sight.recent.mark(),
                 lowest_head: None,
                 all_hold: false,
                 puts: self.inner.reads.store.puts(),
             };
-            (sent, state.router.settings().reads.coalesce)
+            (sent, state.router.settings().reads.coalesce, floor)
         };
         let call = Call {
             inner: self.inner,
@@ -70,7 +75,7 @@ impl Call<'_> {
             }),
             store: None,
             sent,
-            urgent: true,
+            urgent: Some(Urgent { floor }),
         };
         Box::pin(call.go(go)).await
     }

@@ -6,7 +6,7 @@ use super::node::{
 };
 use crate::fake::{Reply, ms, s};
 use highwater::{
-    CallOptions, Event, Origin,
+    CallOptions, Event, Origin, Viewer,
     core::{breaker::Stand, probe::ProbeSettings, settings::Settings},
 };
 
@@ -351,4 +351,30 @@ async fn the_block_of_an_answer_is_the_one_it_was_pinned_to() {
         let answer = answer.await.unwrap();
         assert_eq!((answer.origin(), answer.block()), (origin, Some(100)));
     }
+}
+
+// P-2, P-8: where the best endpoint is a block behind what the caller has seen, its head confirms nothing,
+// and another one is asked for it; else every call would ask it again.
+#[tokio::test(start_paused = true)]
+async fn a_head_is_read_from_one_that_is_where_the_caller_was() {
+    let (a, b) = (Node::new(104), Node::new(105));
+    let pool = ordered(&[&a, &b], reading()).await;
+    let viewer = Viewer::new();
+    let seen = |min_block| CallOptions {
+        viewers: vec![viewer.clone()],
+        min_block,
+        bypass_cache: true,
+        ..CallOptions::default()
+    };
+    after(2000).await;
+    let first = balance_with(&pool, "latest", seen(Some(105))).await.unwrap();
+    assert_eq!((text(&first).as_str(), first.endpoint()), ("\"0x69\"", "b"));
+    let heads = || [&a, &b].map(|node| node.fake.count("eth_blockNumber"));
+    let before = heads();
+    for _ in 0..5 {
+        after(100).await;
+        let next = balance_with(&pool, "latest", seen(None)).await.unwrap();
+        assert_eq!(text(&next), "\"0x69\"");
+    }
+    assert_eq!(heads(), before);
 }
