@@ -7,7 +7,11 @@ use super::node::{
 use crate::fake::{Reply, ms, s};
 use highwater::{
     CallOptions, Event, Origin, Viewer,
-    core::{breaker::Stand, probe::ProbeSettings, settings::Settings},
+    core::{
+        breaker::Stand,
+        probe::ProbeSettings,
+        settings::{HedgeSettings, Settings},
+    },
 };
 
 // P-1, P-2, P-3, scenario P01
@@ -37,6 +41,47 @@ async fn a_call_keeps_its_block_when_it_fails_over() {
     let sent = format!("[{{\"to\":{X}}},\"0x65\"]");
     assert_eq!(a.asked("eth_call"), [&*sent]);
     assert_eq!(b.asked("eth_call"), [sent]);
+}
+
+// P-3
+#[tokio::test(start_paused = true)]
+async fn racers_and_hedges_ask_for_one_block() {
+    let hedging = Settings {
+        hedge: Some(HedgeSettings::default()),
+        ..uncached()
+    };
+    let racing = Settings {
+        race: 2,
+        ..uncached()
+    };
+    for settings in [hedging, racing] {
+        let nodes = [Node::new(101), Node::new(102), Node::new(90)];
+        let pool = ordered(&nodes.each_ref(), settings).await;
+        let call = format!("[{{\"to\":{X}}}]");
+        // A hedge waits for what is known of the method's times.
+        for _ in 0..20 {
+            read(&pool, "eth_call", &call).await;
+        }
+        let before = nodes.each_ref().map(|node| node.asked("eth_call").len());
+        for node in &nodes {
+            let moved = nodes.clone();
+            node.fake.answer("eth_call", move |params| {
+                // While the call is under way the others go on.
+                moved[0].head(110);
+                moved[1].head(110);
+                let block = params.rsplit('"').nth(1).unwrap_or_default();
+                Reply::result(format!("\"{block}\"")).after(s(2))
+            });
+        }
+        assert_eq!(read(&pool, "eth_call", &call).await, "\"0x65\"");
+        let asked: Vec<_> = nodes
+            .iter()
+            .zip(before)
+            .map(|(node, before)| node.asked("eth_call").split_off(before))
+            .collect();
+        let sent = format!("[{{\"to\":{X}}},\"0x65\"]");
+        assert_eq!(asked, [vec![sent.clone()], vec![sent], vec![]]);
+    }
 }
 
 // P-4, scenario P03
@@ -367,7 +412,9 @@ async fn a_head_is_read_from_one_that_is_where_the_caller_was() {
         ..CallOptions::default()
     };
     after(2000).await;
-    let first = balance_with(&pool, "latest", seen(Some(105))).await.unwrap();
+    let first = balance_with(&pool, "latest", seen(Some(105)))
+        .await
+        .unwrap();
     assert_eq!((text(&first).as_str(), first.endpoint()), ("\"0x69\"", "b"));
     let heads = || [&a, &b].map(|node| node.fake.count("eth_blockNumber"));
     let before = heads();
