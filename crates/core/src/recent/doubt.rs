@@ -51,6 +51,17 @@ impl Recent {
         matches!(self.path(tip), Path::Missing(missing) if missing.number > own)
     }
 
+    /// Whether a tip says nothing new of the branch of one that its voice stated before: that one is above
+    /// the chain, linked to nothing, and this one is on the chain or in between.
+    pub(super) fn is_below(&self, tip: Block, before: Option<Block>) -> bool {
+        let own = self.tip().map_or(0, |own| own.number);
+        before.is_some_and(|before| {
+            let between = tip.number < before.number && self.hangs(tip);
+            self.hangs(before)
+                && (self.contains(tip) || (between && !self.part_above(before, tip, own)))
+        })
+    }
+
     /// Whether two tips above the chain, to which neither is linked, are known to be on different
     /// branches.
     pub(super) fn part_above(&self, a: Block, b: Block, own: u64) -> bool {

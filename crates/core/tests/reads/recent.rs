@@ -420,3 +420,40 @@ proptest! {
         }
     }
 }
+
+// P-14
+#[test]
+fn a_voice_above_the_chain_that_goes_over_leaves_everything_in_doubt() {
+    let now = origin();
+    // Nothing links 110 to 105: the branch may have left the chain anywhere below.
+    let hanging = || {
+        let mut recent = chain(now);
+        let gap = recent.observe(main_chain(110), 2, now);
+        assert!(matches!(gap, Link::Gap { .. }), "{gap:?}");
+        recent
+    };
+    let mut recent = hanging();
+    let before = recent.mark();
+    recent.observe(main_chain(110), 2, now);
+    assert!(!recent.has_left(105, before));
+    recent.observe(header(110, 1, 100), 2, now);
+    assert!(recent.has_left(110, before) && recent.has_left(100, before));
+
+    // What callers ask for below is not the voice's newest, and takes nothing back.
+    for lower in [main_chain(108), main_chain(104)] {
+        let mut recent = hanging();
+        let before = recent.mark();
+        recent.observe(lower, 2, now);
+        assert!(!recent.has_left(105, before));
+        recent.observe(header(110, 1, 100), 2, now);
+        assert!(recent.has_left(110, before), "{lower:?}");
+    }
+
+    // A statement that is too old to count binds nobody to it.
+    let mut recent = hanging();
+    let later = now + STALE + millis(1);
+    recent.observe(main_chain(108), 2, later);
+    let before = recent.mark();
+    recent.observe(header(108, 1, 100), 2, later);
+    assert!(recent.has_left(105, before));
+}
