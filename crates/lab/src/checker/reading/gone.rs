@@ -1,9 +1,9 @@
 //! What was shown by its hash is not null later, unless whoever says so is believed (P-8, R-37).
 //!
-//! Two endpoints that say null are believed. So is one at the reference head, where no other firm one
-//! is there: R-37 asks for one holder's word and for one extra request, which may come to nothing. Such
-//! a read has no height, so its endpoint may be below what the caller has seen (P-8), or alone on a
-//! branch of its own.
+//! Two endpoints that say null are believed. So is one at the reference head, where every other firm one
+//! is further behind it than who may serve: R-37 asks for one holder's word and for one extra request,
+//! which may come to nothing. Such a read has no height, so that its endpoint may be below what the
+//! caller has seen (P-8), or alone on a branch of its own.
 
 use super::shown::Shown;
 use super::{Answer, Entry, Reading};
@@ -38,10 +38,10 @@ fn is_believed(
     let Some((node, reference)) = said.first().zip(reference) else {
         return false;
     };
-    let is_there = |node: usize| {
-        let head = shown.last(node, answer.at);
-        head.is_some_and(|head| head.height >= reference)
+    let head = |node: usize| Some(shown.last(node, answer.at)?.height);
+    let Some(own) = head(*node).filter(|own| *own >= reference) else {
+        return false;
     };
     let mut others = reading.firm.iter().filter(|firm| *firm != node);
-    is_there(*node) && !others.any(|firm| is_there(*firm))
+    !others.any(|firm| head(*firm).is_some_and(|head| head + reading.stale_blocks >= own))
 }
