@@ -186,10 +186,14 @@ impl Recent {
 
     /// An endpoint's newest header. Endpoints of one backend have one voice.
     pub fn observe(&mut self, header: Header, voice: u16, now: Instant) -> Link {
+        let heard = self.headers.contains_key(&(header.number, header.hash));
         if let Some(refused) = self.insert(header) {
             return refused;
         }
         let tip = header.block();
+        if !heard {
+            self.on_branch(tip);
+        }
         let statement = Statement {
             voice,
             tip,
@@ -235,11 +239,22 @@ impl Recent {
             .filter(|tip| tip.number >= header.number)
             .max_by_key(|tip| tip.number);
         let link = match tip {
-            Some(tip) => self.settle(tip, now),
+            Some(tip) => {
+                self.on_branch(tip);
+                self.settle(tip, now)
+            }
             None => Link::Known,
         };
         self.disputed = self.dispute(now);
         link
+    }
+
+    /// Where a tip shows that there is another branch: what was read before anybody said which block is
+    /// at its height may be of either.
+    fn on_branch(&mut self, tip: Block) {
+        if let Some(denial) = self.denied(tip) {
+            self.record(denial.from.saturating_sub(1));
+        }
     }
 
     /// Gives up the gap below the highest tip that is stated: the chain begins anew with it. Blocks

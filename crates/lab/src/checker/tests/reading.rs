@@ -8,7 +8,7 @@ use super::{Breach, MS, Promises, WHO, balance, breaches, honest, number};
 use crate::chain::{TRANSFER, View};
 use crate::checker::Reading;
 use crate::history::{Event, Got, History};
-use crate::node::{Fault, Sees, What};
+use crate::node::{Carries, Fault, Sees, What};
 
 const LATEST: &str = "eth_getBalance";
 
@@ -477,4 +477,23 @@ fn null_is_believed_of_two_and_of_one_that_is_alone_at_the_reference() {
         [Breach::ReceiptVanished]
     );
     assert_eq!(gone([29, 30, 26], &[0, 2], false), []);
+    // The one extra request went to an endpoint that was down.
+    let down = |until: u32| {
+        let mut promises = promises();
+        if let Some(reading) = &mut promises.reading {
+            reading.faults[2] = vec![Fault {
+                from: Duration::ZERO,
+                until: Some(MS * until),
+                every: None,
+                share: 1.0,
+                methods: Vec::new(),
+                what: What::Carries(Carries::Down),
+            }];
+        }
+        let shown = start().asked(100, "eth_getBlockByHash", &params, &result);
+        let then = shown.asked(200, "eth_getBlockByHash", &params, &Value::Null);
+        then.breaches_of(&promises)
+    };
+    assert_eq!(down(300), []);
+    assert_eq!(down(150), [Breach::ReceiptVanished]);
 }
