@@ -119,11 +119,7 @@ pub fn may_serve(entry: &Stamp, ask: &Ask, view: &View<'_>) -> Result<Fresh, Mis
     }
     // The chain may have begun anew, on another branch, since it was kept.
     let placed = entry.height.zip(entry.hash);
-    let other = |(height, hash)| {
-        view.recent
-            .hash_at(height)
-            .is_some_and(|known| known != hash)
-    };
+    let other = |(height, hash)| view.recent.denies(height, &hash);
     if placed.is_some_and(other) && !mutant::is(Mutant::ReorgKeepsAnswers) {
         return Err(Miss::Orphaned);
     }

@@ -280,8 +280,7 @@ fn is_on_chain(
     if answer.rival {
         return Err(Refusal::Rival);
     }
-    let known = view.recent.hash_at(height);
-    if known.zip(hash).is_some_and(|(known, hash)| known != hash) {
+    if hash.is_some_and(|hash| view.recent.denies(height, &hash)) {
         return Err(Refusal::OffChain);
     }
     if view.recent.is_disputed(height) {

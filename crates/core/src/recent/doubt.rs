@@ -1,6 +1,7 @@
 //! What voices say against the chain, and against each other.
 
 use super::{Block, Path, Recent, Statement, WINDOW};
+use crate::answer::Hash;
 use smallvec::SmallVec;
 use std::time::Instant;
 
@@ -8,12 +9,28 @@ use std::time::Instant;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Denial {
     /// From here on it may be.
-    from: u64,
+    pub(super) from: u64,
     /// From here on it is.
     sure: u64,
 }
 
 impl Recent {
+    /// Whether the chain has another block at a height. Its lowest header names the block below.
+    #[must_use]
+    pub fn denies(&self, number: u64, hash: &Hash) -> bool {
+        let lowest = || {
+            self.headers
+                .get(&(self.base, *self.chain.front()?))
+                .copied()
+        };
+        let known = if number.checked_add(1) == Some(self.base) {
+            lowest()
+        } else {
+            self.hash_at(number)
+        };
+        known.is_some_and(|known| known != *hash)
+    }
+
     /// Whether the voices out of the chain's reach are more than those on it or near it.
     pub(super) fn is_outvoted(&self, tip: Block, now: Instant) -> bool {
         let far = |one: &&Statement| matches!(self.path(one.tip), Path::Far | Path::Deep);
@@ -49,6 +66,17 @@ impl Recent {
     pub(super) fn hangs(&self, tip: Block) -> bool {
         let own = self.tip().map_or(0, |tip| tip.number);
         matches!(self.path(tip), Path::Missing(missing) if missing.number > own)
+    }
+
+    /// Whether a tip says nothing new of the branch of one that its voice stated before: that one is above
+    /// the chain, linked to nothing, and this one is on the chain or in between.
+    pub(super) fn is_below(&self, tip: Block, before: Option<Block>) -> bool {
+        let own = self.tip().map_or(0, |own| own.number);
+        before.is_some_and(|before| {
+            let between = tip.number < before.number && self.hangs(tip);
+            self.hangs(before)
+                && (self.contains(tip) || (between && !self.part_above(before, tip, own)))
+        })
     }
 
     /// Whether two tips above the chain, to which neither is linked, are known to be on different

@@ -186,10 +186,14 @@ impl Recent {
 
     /// An endpoint's newest header. Endpoints of one backend have one voice.
     pub fn observe(&mut self, header: Header, voice: u16, now: Instant) -> Link {
+        let heard = self.headers.contains_key(&(header.number, header.hash));
         if let Some(refused) = self.insert(header) {
             return refused;
         }
         let tip = header.block();
+        if !heard {
+            self.on_branch(tip);
+        }
         let statement = Statement {
             voice,
             tip,
@@ -198,8 +202,10 @@ impl Recent {
         let known = self.voices.iter().position(|known| known.voice == voice);
         let before = known.map(|known| self.voices[known].tip);
         match known {
-            // A block of the chain takes nothing back of what the voice said above it.
-            Some(_) if self.contains(tip) && before.is_some_and(|before| self.hangs(before)) => {}
+            // A block of the chain, or a lower one above it, takes nothing back of what the voice said
+            // above them: callers ask for old blocks too.
+            Some(known) if self.is_fresh(self.voices[known], now) && self.is_below(tip, before) => {
+            }
             // A block above the chain, linked to nothing, does not make good what the voice denied.
             Some(known)
                 if self.hangs(tip)
@@ -210,12 +216,12 @@ impl Recent {
             Some(known) => self.voices[known] = statement,
             None => self.voices.push(statement),
         }
-        // Above the tip no chain says what left it: where a voice went over to another branch, everything
-        // there is in doubt.
+        // Above the tip no chain says what left it: where a voice went over to another branch, nothing
+        // says how far down that one goes, so that everything is in doubt.
         if let Some(own) = self.tip()
             && before.is_some_and(|before| self.part_above(before, tip, own.number))
         {
-            self.record(own.number);
+            self.record(self.base.saturating_sub(1));
         }
         let link = self.settle(tip, now);
         self.disputed = self.dispute(now);
@@ -233,11 +239,22 @@ impl Recent {
             .filter(|tip| tip.number >= header.number)
             .max_by_key(|tip| tip.number);
         let link = match tip {
-            Some(tip) => self.settle(tip, now),
+            Some(tip) => {
+                self.on_branch(tip);
+                self.settle(tip, now)
+            }
             None => Link::Known,
         };
         self.disputed = self.dispute(now);
         link
+    }
+
+    /// Where a tip shows that there is another branch: what was read before anybody said which block is
+    /// at its height may be of either.
+    fn on_branch(&mut self, tip: Block) {
+        if let Some(denial) = self.denied(tip) {
+            self.record(denial.from.saturating_sub(1));
+        }
     }
 
     /// Gives up the gap below the highest tip that is stated: the chain begins anew with it. Blocks
@@ -349,9 +366,12 @@ impl Recent {
     }
 
     fn fresh(&self, now: Instant) -> impl Iterator<Item = &Statement> {
-        let stale = self.stale;
-        let is_fresh = move |one: &&Statement| now.saturating_duration_since(one.at) <= stale;
-        self.voices.iter().filter(is_fresh)
+        let voices = self.voices.iter();
+        voices.filter(move |one| self.is_fresh(**one, now))
+    }
+
+    fn is_fresh(&self, statement: Statement, now: Instant) -> bool {
+        now.saturating_duration_since(statement.at) <= self.stale
     }
 
     /// Takes a header up; an answer where it goes no further.

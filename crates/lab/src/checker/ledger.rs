@@ -211,9 +211,8 @@ impl<'a> Ledger<'a> {
         checked
     }
 
-    /// How many endpoints answered a question with null while a call was open. Two that do are
-    /// believed.
-    pub(super) fn said_null(&self, entry: &Entry<'_>, answer: &Answer<'_>) -> usize {
+    /// The endpoints that answered a question with null while a call was open.
+    pub(super) fn said_null(&self, entry: &Entry<'_>, answer: &Answer<'_>) -> BTreeSet<usize> {
         let during = |place: usize| (entry.place..answer.place).contains(&place);
         let asked = self.reached.iter().filter(|one| during(one.place));
         let asked = asked.filter(|one| one.method == entry.method && one.params == entry.raw);
@@ -225,8 +224,7 @@ impl<'a> Ledger<'a> {
                 served.node == one.node && during(served.place) && served.replies.iter().any(null)
             })
         });
-        let nodes: BTreeSet<usize> = nulls.map(|one| one.node).collect();
-        nodes.len()
+        nulls.map(|one| one.node).collect()
     }
 
     /// Calls with a result, in the order of calling.

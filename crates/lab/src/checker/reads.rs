@@ -32,7 +32,6 @@ pub(super) fn check(
 ) {
     let told = told(ledger);
     let shown = shown(ledger);
-    let receipts = receipts(ledger);
     for (entry, answer, result) in ledger.results() {
         let mut report = |breach, detail: String| {
             found.push(Violation {
@@ -70,12 +69,27 @@ pub(super) fn check(
         {
             report(Breach::Orphaned, detail);
         }
-        if let Some(detail) = vanished(&receipts, entry, answer, chain)
-            && !(promises.reading.is_some() && ledger.said_null(entry, answer) >= 2)
-        {
-            report(Breach::ReceiptVanished, detail);
-        }
     }
+    if promises.reading.is_none() {
+        found.extend(vanished(ledger, chain).map(|(violation, ..)| violation));
+    }
+}
+
+/// Answers with null about what their caller was shown before and the chain has.
+pub(super) fn vanished<'l, 'a>(
+    ledger: &'l Ledger<'a>,
+    chain: &Chain,
+) -> impl Iterator<Item = (Violation, &'l Entry<'a>, &'l Answer<'a>)> {
+    let receipts = receipts(ledger);
+    ledger.results().filter_map(move |(entry, answer, _)| {
+        let violation = Violation {
+            breach: Breach::ReceiptVanished,
+            at: answer.at,
+            call: Some(entry.call),
+            detail: has_vanished(&receipts, entry, answer, chain)?,
+        };
+        Some((violation, entry, answer))
+    })
 }
 
 fn told(ledger: &Ledger<'_>) -> Told {
@@ -215,7 +229,7 @@ fn other_question(entry: &Entry<'_>, result: &Value) -> Option<String> {
     (!same).then(|| format!("asked for {}, got {named}", asked.unwrap_or("nothing")))
 }
 
-fn vanished(
+fn has_vanished(
     receipts: &Receipts<'_>,
     entry: &Entry<'_>,
     answer: &Answer<'_>,

@@ -6,7 +6,7 @@ use crate::simulated::{
     play::{play, play_many},
     regressions::regressions,
 };
-use highwater_lab::{chain::Quarry, checker::Violation};
+use highwater_lab::{chain::Quarry, checker::Violation, random::shrink};
 use std::{collections::BTreeMap, sync::Arc};
 
 /// Reads of an ordinary run and of a long one.
@@ -52,6 +52,19 @@ fn story(seed: u64, from: u64, until: u64) -> String {
     text
 }
 
+/// The smallest scenario that still breaks the first promise that was found broken.
+fn smallest(found: &[(u64, Violation)]) -> String {
+    let Some((seed, first)) = found.first() else {
+        return String::new();
+    };
+    let quarry = Arc::new(Quarry::default());
+    let fails = |violations: &[Violation]| violations.iter().any(|one| one.breach == first.breach);
+    let small = shrink(generate(*seed), |draft| {
+        fails(&play(&draft.scenario(), &quarry).violations)
+    });
+    format!("the smallest scenario with {:?}:\n{small}", first.breach)
+}
+
 // P-3, P-8, P-11, P-14
 #[test]
 fn no_read_is_taken_back_misplaced_stale_or_orphaned() {
@@ -81,7 +94,7 @@ fn no_read_is_taken_back_misplaced_stale_or_orphaned() {
         found.len(),
         began.elapsed().as_secs()
     );
-    assert!(found.is_empty(), "{}", list(&found));
+    assert!(found.is_empty(), "{}{}", list(&found), smallest(&found));
     // A run without these proves nothing.
     assert!(totals.answered * 10 > totals.reads * 8, "{totals:?}");
     assert!(totals.hits * 20 > totals.reads, "{totals:?}");

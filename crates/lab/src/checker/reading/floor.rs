@@ -4,7 +4,7 @@
 //! ways, and only so is a lower block excused (P-8):
 //!
 //! - the block was told before the last endpoint had left a branch that the network left: the floor
-//!   may be the height that two endpoints had told since then;
+//!   may be the height that two endpoints had told since then, without those that go back;
 //! - the client was told nothing at that height or above for `stale`.
 //!
 //! A block that is further ahead of the chain than any is believed, told by a liar who was the first to
@@ -19,7 +19,7 @@ use super::shown::Shown;
 use super::{Read, Reading, question};
 use crate::chain::{Chain, Fork, Reach, View};
 use crate::checker::{Breach, Violation};
-use crate::node::view;
+use crate::node::{Fault, Sees, What, view};
 use serde_json::Value;
 
 /// What one client was told, by time.
@@ -35,9 +35,15 @@ pub(super) fn check(
     found: &mut Vec<Violation>,
 ) {
     let told = told(reads);
+    let goes_back = |node: &usize| {
+        let back = |fault: &Fault| matches!(fault.what, What::Sees(Sees::Backwards { .. }));
+        reading.faults[*node].iter().any(back)
+    };
+    let steady = reading.honest.iter().copied();
+    let steady: Vec<usize> = steady.filter(|node| !goes_back(node)).collect();
     let floors = Floors {
         reading,
-        agreed: shown.agreed(&reading.honest, reading.stale),
+        agreed: [&reading.honest, &steady].map(|nodes| shown.agreed(nodes, reading.stale)),
         chain,
         left: left(reading, chain),
     };
@@ -150,8 +156,9 @@ fn left(reading: &Reading, chain: &Chain) -> Vec<(Fork, Duration)> {
 
 struct Floors<'a> {
     reading: &'a Reading,
-    /// What two honest endpoints had told, by time.
-    agreed: Vec<(Duration, u64)>,
+    /// What two honest endpoints had told, by time, and what two had that never go back: one that does
+    /// may say so in an error too, and then its head counts no more.
+    agreed: [Vec<(Duration, u64)>; 2],
     chain: &'a Chain,
     left: Vec<(Fork, Duration)>,
 }
@@ -187,12 +194,13 @@ impl Floors<'_> {
                 .saturating_sub(fork.depth);
             let of_old =
                 told > split && told_at <= *gone + self.reading.notice && fork.at <= called;
-            let lowest = || {
-                let since = self.agreed.partition_point(|(at, _)| *at < fork.at);
-                let since = self.agreed[since.saturating_sub(1)..].iter();
+            let lowest = |agreed: &Vec<(Duration, u64)>| {
+                let since = agreed.partition_point(|(at, _)| *at < fork.at);
+                let since = agreed[since.saturating_sub(1)..].iter();
                 let agreed = since.take_while(|(at, _)| *at <= called);
                 agreed.map(|(_, height)| *height).min()
             };
+            let lowest = || self.agreed.iter().filter_map(lowest).min();
             of_old && lowest().is_none_or(|lowest| height >= lowest)
         })
     }

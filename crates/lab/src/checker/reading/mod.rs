@@ -7,6 +7,7 @@
 //! | `floor` | nobody is taken back |
 //! | `pinned` | one number for one call, and only where it is known to be held |
 //! | `branch` | nothing from a block that left the chain |
+//! | `gone` | nothing that was shown by its hash is null later |
 //! | `truth` | an answer is what its block holds |
 //!
 //! It knows what each endpoint could see, so it tells an answer of an endpoint that is late from one
@@ -14,6 +15,7 @@
 
 mod branch;
 mod floor;
+mod gone;
 mod pinned;
 mod shown;
 mod truth;
@@ -207,6 +209,7 @@ pub(super) fn check(
     floor::check(&reads, (reading, &shown), chain, found);
     pinned::check(ledger, &reads, &shown, found);
     branch::check(&reads, (reading, &shown), chain, found);
+    gone::check(ledger, (reading, &shown), chain, found);
     truth::check(&reads, chain, found);
 }
 

@@ -8,7 +8,7 @@ use super::{Breach, MS, Promises, WHO, balance, breaches, honest, number};
 use crate::chain::{TRANSFER, View};
 use crate::checker::Reading;
 use crate::history::{Event, Got, History};
-use crate::node::{Fault, Sees, What};
+use crate::node::{Carries, Fault, Sees, What};
 
 const LATEST: &str = "eth_getBalance";
 
@@ -443,4 +443,57 @@ fn a_block_that_was_shown_by_its_hash_does_not_vanish() {
     assert_eq!(then.breaches(), [Breach::ReceiptVanished]);
     let never = start().asked(200, "eth_getBlockByHash", &params, &Value::Null);
     assert_eq!(never.breaches(), []);
+}
+
+// P-8, R-37
+#[test]
+fn null_is_believed_of_two_and_of_one_that_is_alone_at_the_reference() {
+    let block = super::chain().block(&View::healthy(MS * 100), 30).unwrap();
+    let params = json!([block.hash.to_string(), false]);
+    let result = honest(100, "eth_getBlockByHash", &params);
+    let gone = |heads: [u64; 3], firm: &[usize], again: bool| {
+        let mut promises = promises();
+        if let Some(reading) = &mut promises.reading {
+            reading.firm = firm.to_vec();
+        }
+        let shown = Tale::default().heads(0, &heads);
+        let shown = shown.asked(100, "eth_getBlockByHash", &params, &result);
+        let then = shown.asked(200, "eth_getBlockByHash", &params, &Value::Null);
+        let then = if again {
+            then.exchange((202, 206), 1, "eth_getBlockByHash", &params, &Value::Null)
+        } else {
+            then
+        };
+        then.breaches_of(&promises)
+    };
+    let all = [0, 1, 2];
+    assert_eq!(gone([30, 30, 30], &all, false), [Breach::ReceiptVanished]);
+    assert_eq!(gone([30, 30, 30], &all, true), []);
+    // Who says so is below the reference; at it, with others there; at it, and nobody else is.
+    assert_eq!(gone([29, 30, 30], &[0], false), [Breach::ReceiptVanished]);
+    assert_eq!(gone([29, 30, 29], &all, false), [Breach::ReceiptVanished]);
+    assert_eq!(
+        gone([29, 30, 27], &[0, 2], false),
+        [Breach::ReceiptVanished]
+    );
+    assert_eq!(gone([29, 30, 26], &[0, 2], false), []);
+    // The one extra request went to an endpoint that was down.
+    let down = |until: u32| {
+        let mut promises = promises();
+        if let Some(reading) = &mut promises.reading {
+            reading.faults[2] = vec![Fault {
+                from: Duration::ZERO,
+                until: Some(MS * until),
+                every: None,
+                share: 1.0,
+                methods: Vec::new(),
+                what: What::Carries(Carries::Down),
+            }];
+        }
+        let shown = start().asked(100, "eth_getBlockByHash", &params, &result);
+        let then = shown.asked(200, "eth_getBlockByHash", &params, &Value::Null);
+        then.breaches_of(&promises)
+    };
+    assert_eq!(down(300), []);
+    assert_eq!(down(150), [Breach::ReceiptVanished]);
 }
