@@ -385,9 +385,18 @@ impl Recent {
             return Some(Link::Refused(Fault::OwnParent));
         }
         if let Some(known) = self.headers.get(&(number, hash)) {
-            return (*known != parent).then_some(Link::Refused(Fault::Hash));
+            let below = !self.chain.is_empty() && number < self.base;
+            let same = below.then_some(Link::Old);
+            return if *known == parent {
+                same
+            } else {
+                Some(Link::Refused(Fault::Hash))
+            };
         }
-        if !self.chain.is_empty() && number < self.base {
+        let reach = self
+            .tip()
+            .map(|tip| tip.number.saturating_sub(WINDOW as u64 - 1));
+        if reach.is_some_and(|reach| number < reach) {
             return Some(Link::Old);
         }
         let above = number.checked_add(1);
@@ -406,6 +415,11 @@ impl Recent {
             return Some(Link::Refused(Fault::TooMany));
         }
         self.headers.insert((number, hash), parent);
+        if !self.chain.is_empty() && number < self.base {
+            self.deepen();
+            let linked = self.contains(header.block());
+            return Some(if linked { Link::Known } else { Link::Old });
+        }
         None
     }
 
@@ -541,7 +555,12 @@ impl Recent {
         self.chain.clear();
         self.chain.push_back(tip.hash);
         self.base = tip.number;
-        // What is known below it belongs to the chain too.
+        self.deepen();
+        self.prune();
+    }
+
+    /// What is known below the lowest block belongs to the chain, where parent hashes link it.
+    fn deepen(&mut self) {
         while let Some(parent) = self.headers.get(&(self.base, self.chain[0])).copied() {
             let Some(number) = self.base.checked_sub(1) else {
                 break;
@@ -552,7 +571,6 @@ impl Recent {
             self.chain.push_front(parent);
             self.base = number;
         }
-        self.prune();
     }
 
     /// `above` is highest first.
@@ -568,7 +586,10 @@ impl Recent {
 
     /// Forgets headers that no walk reaches any more.
     fn prune(&mut self) {
-        self.headers = self.headers.split_off(&(self.base, [0; 32]));
+        let reach = self.tip().map_or(self.base, |tip| {
+            tip.number.saturating_sub(WINDOW as u64 - 1)
+        });
+        self.headers = self.headers.split_off(&(reach, [0; 32]));
     }
 
     fn record(&mut self, fork: u64) {
