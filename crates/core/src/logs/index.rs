@@ -82,11 +82,11 @@ pub struct Told<'a> {
     pub pinned: bool,
     /// Every endpoint that could have answered is known to hold its end.
     pub all_hold: bool,
-    /// Whoever answered is on another branch than the chain.
+    /// One of those who answered is on another branch than the chain.
     pub rival: bool,
-    /// The voice of whoever answered.
-    pub voice: Option<u16>,
-    /// Its label.
+    /// The voices of those who answered.
+    pub voices: &'a [u16],
+    /// The label of whoever gave the end.
     pub endpoint: &'a Arc<str>,
     /// Something else says that the newest block has no such logs (rule `suspect`).
     pub sign: bool,
@@ -167,11 +167,10 @@ impl Index {
             blocks: logged(told.list, from, to).collect(),
             at: told.at,
             since: view.recent.mark(),
-            voices: SmallVec::new(),
+            voices: SmallVec::from(told.voices),
             endpoint: Arc::clone(told.endpoint),
             bytes: 0,
         };
-        index.voices.extend(told.voice);
         index.weigh();
         index
     }
@@ -325,27 +324,22 @@ impl Index {
         self.weigh();
     }
 
-    /// The texts of the blocks in a range, in order: all logs, or those that a narrower filter means. A
-    /// whole block is shared, not copied.
+    /// The texts of the blocks in a range with their numbers, in order: all logs, or those that a
+    /// narrower filter means. A whole block is shared, not copied.
     #[must_use]
-    pub fn texts(&self, from: u64, to: u64, narrow: Option<&Filter>) -> Vec<Arc<str>> {
+    pub fn texts(&self, from: u64, to: u64, narrow: Option<&Filter>) -> Vec<(u64, Arc<str>)> {
         let within = self
             .blocks
             .iter()
             .filter(|block| (from..=to).contains(&block.number));
         match narrow {
-            None => within.map(|block| Arc::clone(&block.text)).collect(),
+            None => within
+                .map(|block| (block.number, Arc::clone(&block.text)))
+                .collect(),
             Some(filter) => within
-                .filter_map(|block| narrowed(&block.text, filter))
+                .filter_map(|block| Some((block.number, narrowed(&block.text, filter)?)))
                 .collect(),
         }
-    }
-
-    /// The highest block with logs up to a block, and its hash: what ties it to a chain.
-    #[must_use]
-    pub fn last_logged(&self, to: u64) -> Option<(u64, Hash)> {
-        let mut below = self.blocks.iter().rev().filter(|block| block.number <= to);
-        below.next().map(|block| (block.number, block.hash))
     }
 
     /// The first and the last block that it covers.

@@ -13,8 +13,9 @@ const MOST: usize = 256;
 pub struct Cut {
     /// What it has.
     pub found: Found,
-    /// The texts of its blocks, in order, with commas inside each and none between them.
-    pub texts: Vec<Arc<str>>,
+    /// The texts of its blocks with their numbers, in order, with commas inside each and none between
+    /// them.
+    pub texts: Vec<(u64, Arc<str>)>,
     /// The label of whoever gave the last of its blocks.
     pub endpoint: Arc<str>,
 }

@@ -9,6 +9,7 @@ use crate::{
     EndpointId, Now,
     breaker::{MethodKey, Stand},
     heads::{Heads, Holds, Standing},
+    learn::Size,
     method::Descriptor,
     pin::{self, BlockNumber, Head, Pin, PinSettings, View},
     router::EndpointSet,
@@ -109,6 +110,26 @@ impl Router {
             any = true;
             self.holds(id, height, now) == Holds::Yes
         }) && any
+    }
+
+    /// Blocks that a log range may have, so that one of those who may serve the read takes it; `None`:
+    /// somebody may take all of `span` (P-23).
+    #[must_use]
+    pub fn log_width(&self, reader: &Reader<'_>, span: u64, now: Now) -> Option<u64> {
+        let mut widest = None;
+        for (_, known) in self.servers(reader, now) {
+            if known.learned.takes(Size::LogRange, span, now.mono) != Holds::No {
+                return None;
+            }
+            widest = widest.max(known.learned.largest(Size::LogRange, now.mono));
+        }
+        widest
+    }
+
+    /// How many endpoints may serve the read now.
+    #[must_use]
+    pub fn servers_of(&self, reader: &Reader<'_>, now: Now) -> usize {
+        self.servers(reader, now).count()
     }
 
     /// The head of an endpoint, where it is believed.

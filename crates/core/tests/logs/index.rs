@@ -72,7 +72,7 @@ impl Put {
             pinned: self.pinned,
             all_hold: self.all_hold,
             rival: self.rival,
-            voice: Some(0),
+            voices: &[0],
             endpoint: &Arc::from("a"),
             sign: self.sign,
             at: chain.now,
@@ -83,7 +83,12 @@ impl Put {
 }
 
 fn texts(cut: &Cut) -> String {
-    cut.texts.join(",")
+    joined(&cut.texts)
+}
+
+pub(crate) fn joined(texts: &[(u64, Arc<str>)]) -> String {
+    let texts: Vec<&str> = texts.iter().map(|(_, text)| &**text).collect();
+    texts.join(",")
 }
 
 fn found(shelf: &mut Shelf, ask: Ask, chain: &Chain) -> Result<Found, Miss> {
@@ -341,7 +346,7 @@ fn the_shelf_keeps_to_its_bytes_and_drops_the_oldest() {
             pinned: true,
             all_hold: false,
             rival: false,
-            voice: None,
+            voices: &[],
             endpoint: &chain.endpoint,
             sign: false,
             at: chain.now,
@@ -366,7 +371,7 @@ fn the_shelf_keeps_to_its_bytes_and_drops_the_oldest() {
         pinned: true,
         all_hold: false,
         rival: false,
-        voice: None,
+        voices: &[],
         endpoint: &chain.endpoint,
         sign: false,
         at: chain.now,

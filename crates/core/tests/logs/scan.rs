@@ -2,7 +2,7 @@
 
 use crate::{
     chain::{Chain, Emitted, Wanted},
-    index::WINDOW,
+    index::{WINDOW, joined},
 };
 use highwater_core::{
     logs::{Ask, Filter, Found, List, Shelf, Told},
@@ -137,7 +137,7 @@ impl World {
                 Found::Whole { to, stale_blocks } => {
                     totals.whole += 1;
                     assert!(stale_blocks <= 1);
-                    assert_eq!(cut.texts.join(","), self.chain.scan(&wanted, from, to));
+                    assert_eq!(joined(&cut.texts), self.chain.scan(&wanted, from, to));
                     return;
                 }
                 Found::Tail { from: missing } => {
@@ -149,7 +149,7 @@ impl World {
             Err(_) => (Vec::new(), from),
         };
         if missing > from {
-            assert_eq!(have.join(","), self.chain.scan(&wanted, from, missing - 1));
+            assert_eq!(joined(&have), self.chain.scan(&wanted, from, missing - 1));
         }
         let text = format!("[{}]", self.node(&wanted, missing, pin));
         let list = List::read(&text, &filter, missing, pin).unwrap();
@@ -160,7 +160,7 @@ impl World {
             pinned: to.is_none(),
             all_hold: true,
             rival: false,
-            voice: Some(0),
+            voices: &[0],
             endpoint: &self.chain.endpoint,
             sign: false,
             at: self.chain.now,

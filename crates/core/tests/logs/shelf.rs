@@ -2,7 +2,7 @@
 
 use crate::{
     chain::{Chain, Emitted, Wanted},
-    index::WINDOW,
+    index::{WINDOW, joined},
 };
 use highwater_core::{
     answer::Hash,
@@ -40,7 +40,7 @@ fn a_narrower_filter_is_answered_from_a_wider_index() {
         pinned: true,
         all_hold: false,
         rival: false,
-        voice: None,
+        voices: &[],
         endpoint: &chain.endpoint,
         sign: false,
         at: chain.now,
@@ -64,7 +64,7 @@ fn a_narrower_filter_is_answered_from_a_wider_index() {
         let filter = Filter::read(&narrow.params(true)).unwrap();
         let cut = shelf.find(&filter, &ask, &chain.view()).unwrap();
         assert!(matches!(cut.found, Found::Whole { to: 90, .. }));
-        assert_eq!(cut.texts.join(","), chain.scan(&narrow, 60, 90));
+        assert_eq!(joined(&cut.texts), chain.scan(&narrow, 60, 90));
     }
     let other = Filter::read(&Wanted::default().params(true)).unwrap();
     assert!(shelf.find(&other, &ask, &chain.view()).is_err());

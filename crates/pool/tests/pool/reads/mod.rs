@@ -6,7 +6,7 @@ mod headers;
 mod kept;
 mod leave;
 mod monotone;
-mod node;
+pub(crate) mod node;
 mod number;
 mod pin;
 mod points;
