@@ -66,8 +66,12 @@ impl<T> Plan<T> {
     /// Lays out a range, in parts that differ by one block at most.
     fn lay(&mut self, range: Part, width: u64) -> Result<(), TooMany> {
         let too_many = TooMany { most: self.most };
-        let width = width.max(1);
-        let pieces = ((range.to - range.from) / width).saturating_add(1);
+        // All blocks there are may be one more than a width can say.
+        let width = match width {
+            u64::MAX => range.to - range.from,
+            width => width.max(1) - 1,
+        };
+        let pieces = (range.to - range.from) / width.saturating_add(1) + 1;
         let total = u64::from(self.requests).saturating_add(pieces);
         if total > u64::from(self.most) {
             return Err(too_many);
@@ -75,7 +79,7 @@ impl<T> Plan<T> {
         self.requests = u32::try_from(total).map_err(|_| too_many)?;
         let mut from = range.from;
         loop {
-            let to = from.saturating_add(width - 1).min(range.to);
+            let to = from.saturating_add(width).min(range.to);
             self.parts.insert(from, (to, State::Waiting));
             if to == range.to {
                 return Ok(());

@@ -59,6 +59,10 @@ fn a_range_that_takes_too_many_requests_is_refused_at_once() {
     let parts = all(&mut plan);
     assert_eq!(parts.len(), 16);
     assert_eq!(parts.last().map(|part| part.to), Some(u64::MAX));
+    let mut plan: Plan<()> = Plan::new(whole, u64::MAX, 2).unwrap();
+    assert_eq!(all(&mut plan), [whole]);
+    let mut plan: Plan<()> = Plan::new(whole, 1 << 60, 16).unwrap();
+    let parts = all(&mut plan);
     // Those that were made count as well.
     assert_eq!(plan.again(parts[3]), Err(TooMany { most: 16 }));
 }

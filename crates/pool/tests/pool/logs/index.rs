@@ -133,8 +133,11 @@ async fn a_narrower_filter_is_answered_from_a_wider_index() {
 // P-14, P-21, scenario L12
 #[tokio::test(start_paused = true)]
 async fn blocks_that_left_the_chain_are_fetched_again() {
-    let a = Logged::new(100);
+    let a = Logged::new(95);
     let pool = watched(&[&a], watching()).await;
+    for head in 96..=100 {
+        grow(&pool, &[&a], head).await;
+    }
     assert_eq!(read_logs(&pool, 90, 100).await, one_each(90, 100));
     a.node.branch(98, 1);
     grow(&pool, &[&a], 101).await;
