@@ -26,6 +26,13 @@ struct ChainReads<'a> {
     from_heads: u64,
     /// Reads at `latest` that went out unpinned.
     unpinned: u64,
+    /// Log queries answered from the log index alone, and those of which it had the beginning.
+    log_index: u64,
+    log_tails: u64,
+    /// Filters that have an index now.
+    log_filters: u64,
+    /// Requests of callers that took none upstream, by what spared it.
+    avoided: BTreeMap<&'static str, u64>,
 }
 
 impl Admin {
@@ -45,6 +52,10 @@ impl Admin {
                 waiting: stats.waiting,
                 from_heads: stats.local,
                 unpinned: stats.unpinned,
+                log_index: stats.log_index,
+                log_tails: stats.log_tails,
+                log_filters: stats.log_filters,
+                avoided: stats.avoided().into_iter().collect(),
             }
         });
         Body::json(&Reads {

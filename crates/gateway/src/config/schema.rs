@@ -23,6 +23,7 @@ const SECTIONS: [(&str, &str); 22] = [
     ("chains.NAME.batch", "Batch"),
     ("chains.NAME.pin", "Pin"),
     ("chains.NAME.cache", "Cache"),
+    ("chains.NAME.logs", "Logs"),
     ("chains.NAME.endpoints", "Endpoint"),
     ("keys", "Key"),
     ("error_rules", "ErrorRule"),

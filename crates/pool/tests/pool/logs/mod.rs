@@ -6,3 +6,4 @@ mod holders;
 mod index;
 mod node;
 mod parts;
+mod simulated;
