@@ -46,6 +46,8 @@ pub struct Ask {
     pub from: u64,
     /// The last block; `None`: the newest, whichever that is.
     pub to: Option<u64>,
+    /// The last block is the number that `latest` became: then its age counts, as it does without one.
+    pub newest: bool,
     /// What the caller has seen of the chain (P-8).
     pub floor: Option<u64>,
 }
@@ -253,24 +255,30 @@ impl Index {
             }
         }
         let behind = head - self.to;
+        let is_young = view.now.saturating_duration_since(self.at) < settings.max_age;
         let is_whole = match ask.to {
-            Some(to) => to <= self.to,
+            Some(to) => to <= self.to && (is_young || !ask.newest),
             None => {
                 behind <= settings.max_stale_blocks
-                    && view.now.saturating_duration_since(self.at) < settings.max_age
+                    && is_young
                     && ask.floor.is_none_or(|floor| self.to >= floor)
             }
         };
         if is_whole {
-            Found::Whole {
+            let stale_blocks = if ask.to.is_some() { 0 } else { behind };
+            return Found::Whole {
                 to: last,
-                stale_blocks: if ask.to.is_some() { 0 } else { behind },
-            }
-        } else {
-            let overlap = u64::from(mutant::is(Mutant::TailOverlaps));
-            Found::Tail {
+                stale_blocks,
+            };
+        }
+        let overlap = u64::from(mutant::is(Mutant::TailOverlaps));
+        match ask.to.filter(|to| *to <= self.to) {
+            // Only its age is against it: the newest block is read again.
+            Some(to) if to > ask.from => Found::Tail { from: to },
+            Some(_) => Found::Nothing(Miss::Age),
+            None => Found::Tail {
                 from: self.to + 1 - overlap,
-            }
+            },
         }
     }
 

@@ -71,7 +71,7 @@ impl<T> Plan<T> {
             u64::MAX => range.to - range.from,
             width => width.max(1) - 1,
         };
-        let pieces = (range.to - range.from) / width.saturating_add(1) + 1;
+        let pieces = ((range.to - range.from) / width.saturating_add(1)).saturating_add(1);
         let total = u64::from(self.requests).saturating_add(pieces);
         if total > u64::from(self.most) {
             return Err(too_many);

@@ -1,7 +1,10 @@
 //! The indexes of one pool, bounded in number and bytes.
 
 use super::{Ask, Filter, Found, Index, Told, index::lowest};
-use crate::cache::{Miss, Refusal, View};
+use crate::{
+    cache::{Miss, Refusal, View},
+    mutant::{self, Mutant},
+};
 use smallvec::SmallVec;
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -92,7 +95,8 @@ impl Shelf {
         shelved.used = uses;
         let to = match found {
             Found::Whole { to, .. } => to,
-            Found::Tail { .. } => shelved.index.range().1,
+            Found::Tail { from } if mutant::is(Mutant::TailOverlaps) => from,
+            Found::Tail { from } => from.saturating_sub(1),
             Found::Nothing(miss) => return Err(miss),
         };
         let narrow = (of != *filter).then_some(filter);

@@ -34,6 +34,7 @@ fn ask(from: u64, to: Option<u64>) -> Ask {
     Ask {
         from,
         to,
+        newest: false,
         floor: None,
     }
 }
@@ -151,6 +152,16 @@ fn what_ends_at_latest_is_served_within_the_blocks_and_the_age() {
     );
     // A number does not age.
     assert_eq!(found(&mut shelf, ask(60, Some(100)), &chain), whole(0));
+    // The number that `latest` became does: its block is read again.
+    let newest = |from| Ask {
+        newest: true,
+        ..ask(from, Some(100))
+    };
+    let again = Ok(Found::Tail { from: 100 });
+    assert_eq!(found(&mut shelf, newest(60), &chain), again);
+    assert_eq!(found(&mut shelf, newest(100), &chain), Err(Miss::Age));
+    let cut = shelf.find(&any(), &newest(60), &chain.view()).unwrap();
+    assert_eq!(texts(&cut), chain.scan(&Wanted::default(), 60, 99));
     Put::new(101, 101).into(&mut shelf, &chain).unwrap();
     chain.grow(vec![]);
     chain.grow(vec![]);

@@ -128,6 +128,7 @@ impl World {
         let ask = Ask {
             from,
             to,
+            newest: false,
             floor: None,
         };
         let pin = to.unwrap_or(head);

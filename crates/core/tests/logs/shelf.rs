@@ -52,6 +52,7 @@ fn a_narrower_filter_is_answered_from_a_wider_index() {
     let ask = Ask {
         from: 60,
         to: Some(90),
+        newest: false,
         floor: None,
     };
     for (addresses, topics) in [

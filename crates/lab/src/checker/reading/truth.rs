@@ -68,8 +68,15 @@ pub(super) fn spot(method: &str, result: &Value, text: &str, chain: &Chain) -> O
     })
 }
 
+/// The hashes of the blocks of logs, in their order.
+pub(super) fn hashes_of(logs: &str) -> impl Iterator<Item = &str> {
+    const NAME: &str = "\"blockHash\":\"";
+    let places = logs.match_indices(NAME);
+    places.filter_map(|(at, _)| logs.get(at + NAME.len()..at + NAME.len() + 66))
+}
+
 /// The hash of the block of the last log.
-fn last_of(logs: &str) -> Option<String> {
+pub(super) fn last_of(logs: &str) -> Option<String> {
     const NAME: &str = "\"blockHash\":\"";
     let at = logs.rfind(NAME)? + NAME.len();
     logs.get(at..at + 66).map(str::to_owned)

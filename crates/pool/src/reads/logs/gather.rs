@@ -33,7 +33,7 @@ struct Start {
     width: Option<u64>,
     known: Known,
     settings: LogSettings,
-    /// Its end is not above every head: whoever refuses it does so for its size.
+    /// Its end is not above the newest head: whoever refuses it does so for its size.
     reached: bool,
 }
 
@@ -75,9 +75,12 @@ impl Call<'_> {
             attempts: 0,
             start,
         };
-        match gathering.run().await? {
-            Some(answer) => Ok(Some(answer)),
-            None => gathering.finish(filter.as_ref()),
+        match gathering.run().await {
+            Ok(Some(answer)) => Ok(Some(answer)),
+            Ok(None) => gathering.finish(filter.as_ref()),
+            // Nobody is known to be at the end: the whole may be asked for all the same.
+            Err(Error::NoEndpoint) if gathering.start.have.is_some() => Ok(None),
+            Err(error) => Err(error),
         }
     }
 
@@ -101,7 +104,7 @@ impl Call<'_> {
             at: now.mono,
             since: state.sight.recent.mark(),
             all_hold: state.router.all_hold(&reader, range.to, now),
-            pinned: go.pin.is_some_and(|pin| pin == range.to),
+            pinned: go.pin.is_some_and(|pin| pin == range.to) && self.found.wants_pin(),
         };
         let mut have = None;
         if let (true, false, Some(filter), Some(policy)) = (
@@ -115,6 +118,7 @@ impl Call<'_> {
             let ask = Ask {
                 from: range.from,
                 to: Some(range.to),
+                newest: known.pinned,
                 floor: None,
             };
             have = inner.reads.logs.find(filter, &ask, &view);
@@ -130,7 +134,7 @@ impl Call<'_> {
             Some(Found::Tail { from }) => missing.from = from.clamp(range.from, range.to),
             Some(Found::Nothing(_)) | None => have = None,
         }
-        let head = state.router.highest_believed(now);
+        let head = state.router.newest_head(&reader, now);
         let reached = head.is_some_and(|head| range.to <= head);
         let width = (settings.split && reached && missing.blocks() > 1)
             .then(|| state.router.log_width(&reader, missing.blocks(), now))

@@ -84,7 +84,13 @@ impl Read<'_> {
         let cache = inner.cache_settings(&state.router);
         let policy = state.sight.policy()?;
         let view = state.sight.view(&state.router, reader, cache, policy, now);
-        let cut = room.find(&filter, &Ask { from, to, floor }, &view)?;
+        let ask = Ask {
+            from,
+            to,
+            newest: false,
+            floor,
+        };
+        let cut = room.find(&filter, &ask, &view)?;
         let Found::Whole {
             to: last,
             stale_blocks,

@@ -67,6 +67,8 @@ impl Call<'_> {
         };
         let part = Go {
             need: Need::found(row, &found, None),
+            // Strictly: what is not known to be there would be cut (P-24).
+            pin: go.pin.or(Some(whole.to)),
             least_head,
             flight,
             store: None,
