@@ -7,8 +7,8 @@ use std::sync::Arc;
 /// Endpoints that are remembered.
 const MOST: usize = 1024;
 
-/// How many logs each endpoint has been seen to answer at once: what it answered more of before is no cap
-/// of its.
+/// How many logs each endpoint has been seen to answer at once. Only a longer answer shows that it does not
+/// cut at a count: one that turned out to be whole may have been as long as the cap by chance.
 #[derive(Clone, Debug, Default)]
 pub struct Caps {
     seen: BTreeMap<Arc<str>, u64>,
@@ -28,11 +28,6 @@ impl Caps {
         } else if self.seen.len() < MOST {
             self.seen.insert(Arc::clone(endpoint), count);
         }
-    }
-
-    /// So many logs of an endpoint turned out to be all.
-    pub fn on_proven(&mut self, endpoint: &Arc<str>, count: u64) {
-        self.on_answer(endpoint, count.saturating_add(1));
     }
 
     /// So many of an endpoint turned out to be cut: nothing it answered before says otherwise.
@@ -65,7 +60,7 @@ mod tests {
         caps.on_answer(&a, 1000);
         assert!(caps.is_suspect("a", 1000));
         assert!(!caps.is_suspect("a", 900));
-        caps.on_proven(&a, 1000);
+        caps.on_answer(&a, 1001);
         assert!(!caps.is_suspect("a", 1000));
         assert!(caps.is_suspect("b", 1000) && caps.is_suspect("a", 1100));
         caps.on_cut(&a, 1000);

@@ -126,6 +126,13 @@ impl Router {
         widest
     }
 
+    /// Whether one of those that may serve the read is known to hold a block.
+    #[must_use]
+    pub fn one_holds(&self, reader: &Reader<'_>, height: u64, now: Now) -> bool {
+        self.servers(reader, now)
+            .any(|(id, _)| self.holds(id, height, now) == Holds::Yes)
+    }
+
     /// How many endpoints may serve the read now.
     #[must_use]
     pub fn servers_of(&self, reader: &Reader<'_>, now: Now) -> usize {

@@ -33,7 +33,7 @@ struct Start {
     width: Option<u64>,
     known: Known,
     settings: LogSettings,
-    /// Its end is not above the newest head: whoever refuses it does so for its size.
+    /// Somebody holds its end: whoever refuses it does so for its size.
     reached: bool,
 }
 
@@ -134,8 +134,7 @@ impl Call<'_> {
             Some(Found::Tail { from }) => missing.from = from.clamp(range.from, range.to),
             Some(Found::Nothing(_)) | None => have = None,
         }
-        let head = state.router.newest_head(&reader, now);
-        let reached = head.is_some_and(|head| range.to <= head);
+        let reached = state.router.one_holds(&reader, range.to, now);
         let width = (settings.split && reached && missing.blocks() > 1)
             .then(|| state.router.log_width(&reader, missing.blocks(), now))
             .flatten();
@@ -236,14 +235,9 @@ impl<'a> Gathering<'a, '_> {
         let mut caps = self.call.inner.reads.logs.caps.lock();
         let endpoint = Arc::clone(&got.answer.endpoint);
         if let Some(first) = self.firsts.remove(&part.from) {
-            let other = *first.answer.endpoint != *endpoint;
             match first.count.cmp(&got.count) {
                 std::cmp::Ordering::Less => caps.on_cut(&first.answer.endpoint, first.count),
                 std::cmp::Ordering::Greater => caps.on_cut(&endpoint, got.count),
-                std::cmp::Ordering::Equal if other => {
-                    caps.on_proven(&endpoint, got.count);
-                    caps.on_proven(&first.answer.endpoint, got.count);
-                }
                 std::cmp::Ordering::Equal => {}
             }
             let longer = if first.count > got.count { first } else { got };
@@ -287,7 +281,7 @@ impl<'a> Gathering<'a, '_> {
                 match found.cmp(&doubt.count) {
                     // Logs that were there are not there any more.
                     std::cmp::Ordering::Less => return Ok(None),
-                    std::cmp::Ordering::Equal => caps.on_proven(&doubt.endpoint, found),
+                    std::cmp::Ordering::Equal => {}
                     std::cmp::Ordering::Greater => caps.on_cut(&doubt.endpoint, doubt.count),
                 }
             }

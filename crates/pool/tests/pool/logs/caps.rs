@@ -50,9 +50,11 @@ async fn a_round_count_that_is_true_costs_one_look_and_no_more() {
     let all = plain(&places(1, 1000, 1));
     assert!(read_logs(&pool, 1, 1000).await == all);
     assert_eq!(a.ranges(), [(1, 1000), (1, 500), (501, 1000)]);
-    // It is known now that it does not cut there.
+    // A longer answer shows that it does not cut there.
+    let more = plain(&places(1, 1001, 1));
+    assert!(read_logs(&pool, 1, 1001).await == more);
     assert!(read_logs(&pool, 1, 1000).await == all);
-    assert_eq!(a.ranges().len(), 4);
+    assert_eq!(a.ranges().len(), 5);
 }
 
 // P-23

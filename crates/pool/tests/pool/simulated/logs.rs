@@ -41,9 +41,9 @@ use tokio::time::{Instant, sleep};
 const OF_ONE: u64 = 200;
 /// The first head.
 const START: u64 = 150;
-/// How long after a reorganisation answers of the branch before are excused: a block, a probe of every
-/// node, a header, and the age of what is kept.
-const NOTICE: Duration = Duration::from_millis(4500);
+/// How long after a reorganisation answers of the branch before are excused: the latest node follows it,
+/// the next block comes, a probe finds it (one in three is left out), and its header is read.
+const NOTICE: Duration = Duration::from_millis(7000);
 const BLOCK: Duration = Duration::from_millis(1000);
 const DEEPEST: u64 = 12;
 
@@ -483,18 +483,23 @@ impl Play {
         let end = to.or(answer.block());
         let mut nearest: Option<Vec<Breach>> = None;
         for version in chain.lately(called.saturating_sub(NOTICE), now) {
-            let Some(end) = end.filter(|end| *end <= version.head()) else {
-                continue;
+            // A range that the pin would turn round went out as it was written, and an empty list does not
+            // say where it ends.
+            let ends = match end {
+                Some(end) => end..=end,
+                None => from..=version.head(),
             };
-            let wrong = compare(&got, &version.places(&wanted, from, end));
-            if wrong.is_empty() {
-                return;
-            }
-            if nearest
-                .as_ref()
-                .is_none_or(|known| wrong.len() < known.len())
-            {
-                nearest = Some(wrong);
+            for end in ends.filter(|end| *end <= version.head()) {
+                let wrong = compare(&got, &version.places(&wanted, from, end));
+                if wrong.is_empty() {
+                    return;
+                }
+                if nearest
+                    .as_ref()
+                    .is_none_or(|known| wrong.len() < known.len())
+                {
+                    nearest = Some(wrong);
+                }
             }
         }
         let wrong = nearest.unwrap_or_else(|| vec![Breach::WrongHeight]);
