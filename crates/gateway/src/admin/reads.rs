@@ -39,6 +39,7 @@ impl Admin {
     pub(super) fn reads(&self) -> Body {
         let chains = self.shared.chains.iter().map(|chain| {
             let stats = chain.pool.cache_stats();
+            let avoided = stats.avoided().into_iter().collect();
             ChainReads {
                 name: &chain.name,
                 hits: stats.hits,
@@ -55,7 +56,7 @@ impl Admin {
                 log_index: stats.log_index,
                 log_tails: stats.log_tails,
                 log_filters: stats.log_filters,
-                avoided: stats.avoided().into_iter().collect(),
+                avoided,
             }
         });
         Body::json(&Reads {

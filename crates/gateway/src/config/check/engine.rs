@@ -5,6 +5,7 @@
 
 use super::overlay::{HOUR, Overlay, YEAR};
 use crate::config::{
+    choice::Switch,
     field::Field,
     model::{self, engine},
     reader::Pass,
