@@ -7,14 +7,13 @@ use super::{
 use crate::{
     Answer, Error,
     answer::Origin,
-    reads::{Call, look::Go},
+    reads::{Call, look::Go, read_header},
 };
 use futures_util::{
     future::BoxFuture,
     stream::{FuturesUnordered, StreamExt},
 };
 use highwater_core::{
-    answer::Hash,
     logs::{Ask, Cut, Filter, Found, List, LogSettings, Part, Plan, TooMany, count},
     router::Reader,
 };
@@ -42,6 +41,15 @@ struct Doubt {
     part: Part,
     count: u64,
     endpoint: Arc<str>,
+}
+
+/// Whether pieces are of one chain, as far as the hashes of recent blocks say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seam {
+    Fits,
+    Differs,
+    /// A hash is not known yet.
+    Unknown,
 }
 
 /// One answered part.
@@ -77,7 +85,7 @@ impl Call<'_> {
         };
         match gathering.run().await {
             Ok(Some(answer)) => Ok(Some(answer)),
-            Ok(None) => gathering.finish(filter.as_ref()),
+            Ok(None) => gathering.finish(filter.as_ref()).await,
             // Nobody is known to be at the end: the whole may be asked for all the same.
             Err(Error::NoEndpoint) if gathering.start.have.is_some() => Ok(None),
             Err(error) => Err(error),
@@ -129,7 +137,8 @@ impl Call<'_> {
                 indexed::hit(inner, state, self.request.descriptor.id, 0);
                 inner.tell(guard);
                 let cut = have.expect("invariant: it was found just now");
-                return Err(indexed::served(cut, go.pin));
+                let pin = go.pin.filter(|_| self.found.wants_pin());
+                return Err(indexed::served(cut, pin));
             }
             Some(Found::Tail { from }) => missing.from = from.clamp(range.from, range.to),
             Some(Found::Nothing(_)) | None => have = None,
@@ -267,7 +276,7 @@ impl<'a> Gathering<'a, '_> {
     }
 
     /// All parts are there: one list of them, if they are of one chain.
-    fn finish(self, filter: Option<&Filter>) -> Result<Option<Answer>, Error> {
+    async fn finish(self, filter: Option<&Filter>) -> Result<Option<Answer>, Error> {
         let inner = self.call.inner;
         let parts = self.plan.finish();
         let parts = parts.expect("invariant: nothing runs and nothing waits");
@@ -303,7 +312,17 @@ impl<'a> Gathering<'a, '_> {
         let list =
             filter.and_then(|filter| Some((filter, List::read(text, filter, from, to).ok()?)));
         let pieces = results.len() + usize::from(self.start.have.is_some());
-        if !self.call.keep(&self.start, list, &endpoints, pieces) {
+        let mut seam = self
+            .call
+            .keep(&self.start, list.as_ref(), &endpoints, pieces);
+        if seam == Seam::Unknown {
+            // The header that says it was not read yet.
+            Box::pin(self.call.read_header(endpoints.last())).await;
+            seam = self
+                .call
+                .keep(&self.start, list.as_ref(), &endpoints, pieces);
+        }
+        if seam != Seam::Fits {
             return Ok(None);
         }
         let have = self.start.have.as_ref().map_or(&[][..], |cut| &cut.texts);
@@ -323,6 +342,7 @@ impl<'a> Gathering<'a, '_> {
                 .log_tails
                 .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         }
+        let pin = self.go.pin.filter(|_| self.call.found.wants_pin());
         let highest = parts.iter().filter_map(|(_, got)| got.answer.block).max();
         let kept = have.last().map(|(number, _)| *number);
         let body = match merged {
@@ -337,7 +357,7 @@ impl<'a> Gathering<'a, '_> {
             span: 0..body.len(),
             body,
             origin: Origin::Endpoint,
-            block: answer.block.max(highest).max(kept).max(self.go.pin),
+            block: answer.block.max(highest).max(kept).max(pin),
             ..answer
         }))
     }
@@ -354,15 +374,27 @@ impl Call<'_> {
         state.router.servers_of(&reader, now) > 1
     }
 
-    /// Puts what was asked for into the index. `false`: the pieces are of different chains, as far as
-    /// the hashes of recent blocks say.
+    /// Has the header of the newest head read, as a probe would.
+    async fn read_header(&self, endpoint: Option<&Arc<str>>) {
+        let node = {
+            let state = self.inner.lock();
+            let place = endpoint.and_then(|label| state.labelled(label));
+            place.map(|place| Arc::clone(state.node(place)))
+        };
+        if let Some(node) = node {
+            let timeout = self.inner.timeout.min(self.left());
+            read_header(&Arc::downgrade(self.inner), &node, timeout).await;
+        }
+    }
+
+    /// Puts what was asked for into the index, if its pieces are of one chain.
     fn keep(
         &self,
         start: &Start,
-        list: Option<(&Filter, List<'_>)>,
+        list: Option<&(&Filter, List<'_>)>,
         endpoints: &[Arc<str>],
         pieces: usize,
-    ) -> bool {
+    ) -> Seam {
         let inner = self.inner;
         let now = inner.now();
         let mut guard = inner.lock();
@@ -372,47 +404,49 @@ impl Call<'_> {
         let reader = Reader::new(self.request.descriptor, method, allowed.as_ref());
         let recent = &state.sight.recent;
         let part = start.missing;
-        if pieces > 1 {
-            if recent.has_left(part.to, start.known.since) {
-                return false;
+        let (Some(policy), true) = (state.sight.policy(), pieces > 1) else {
+            if let Some((filter, list)) = list {
+                let (filter, known) = (*filter, start.known);
+                indexed::put(
+                    inner, state, &reader, filter, part, list, endpoints, known, now,
+                );
             }
-            let cache = inner.cache_settings(&state.router);
-            let policy = state.sight.policy();
-            let last_final = policy.and_then(|policy| {
-                let view = state.sight.view(&state.router, &reader, cache, policy, now);
-                policy.final_height(view.head, view.finalized)
-            });
-            // What is behind a seam must be known to be of the chain that is before it.
-            let fits = |number: u64, hash: &Hash| match recent.hash_at(number) {
-                Some(known) => known == *hash,
-                None => start.have.is_none(),
-            };
-            let logs = list.as_ref().map_or(&[][..], |(_, list)| list.logs());
-            let above = logs
-                .iter()
-                .filter(|log| last_final.is_none_or(|last| log.number > last));
-            if list.is_none() && start.have.is_some() {
-                return false;
-            }
-            for log in above {
-                if !fits(log.number, &log.hash) {
-                    return false;
+            return Seam::Fits;
+        };
+        if recent.has_left(part.to, start.known.since) {
+            return Seam::Differs;
+        }
+        let cache = inner.cache_settings(&state.router);
+        let last_final = {
+            let view = state.sight.view(&state.router, &reader, cache, policy, now);
+            policy.final_height(view.head, view.finalized)
+        };
+        // Without headers nobody can tell, and nothing that is not final is remembered.
+        let watches = cache.is_some_and(|cache| cache.headers) && !policy.is_local();
+        if start.have.is_some() && list.is_none() {
+            return Seam::Differs;
+        }
+        let logs = list.map_or(&[][..], |(_, list)| list.logs());
+        let unsure = logs
+            .iter()
+            .filter(|log| last_final.is_none_or(|last| log.number > last));
+        // Below what is known of the hashes a fork would have shown.
+        let lowest = recent.lowest();
+        for log in unsure {
+            match recent.hash_at(log.number) {
+                Some(known) if known != log.hash => return Seam::Differs,
+                None if watches && lowest.is_none_or(|lowest| log.number >= lowest) => {
+                    return Seam::Unknown;
                 }
+                Some(_) | None => {}
             }
         }
         if let Some((filter, list)) = list {
+            let (filter, known) = (*filter, start.known);
             indexed::put(
-                inner,
-                state,
-                &reader,
-                filter,
-                part,
-                &list,
-                endpoints,
-                start.known,
-                now,
+                inner, state, &reader, filter, part, list, endpoints, known, now,
             );
         }
-        true
+        Seam::Fits
     }
 }

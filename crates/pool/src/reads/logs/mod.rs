@@ -158,15 +158,68 @@ impl Call<'_> {
             // Tags, and what is turned round: for the endpoints to say.
             Some(_) | None => return self.go(go).await,
         };
+        let mut go = go;
+        let binds = go.pin.is_none() && self.binds(range.to).await;
+        if binds {
+            go.pin = Some(range.to);
+        }
         let mut remembers = true;
         for _ in 0..TRIES {
-            if let Some(answer) = self.gather(&go, range, remembers).await? {
-                return Ok(answer);
+            match self.gather(&go, range, remembers).await {
+                Ok(Some(answer)) => {
+                    if go.pin.is_none() && self.is_short(&answer, range.to) {
+                        return Err(Error::Behind { block: range.to });
+                    }
+                    return Ok(answer);
+                }
+                Ok(None) => remembers = false,
+                // Who holds it cannot be asked now: another one may have got there.
+                Err(Error::NoEndpoint) if binds => go.pin = None,
+                Err(error) => return Err(error),
             }
-            remembers = false;
         }
         // Whatever is asked, the chain is another one by then.
         Err(Error::Behind { block: range.to })
+    }
+
+    /// Whether somebody is known to hold the end of a range, so that nobody else need be asked; a head is
+    /// read where nobody is (P-24).
+    async fn binds(&self, end: u64) -> bool {
+        match self.held(end) {
+            Some(true) => true,
+            None => false,
+            Some(false) => {
+                // Its failure tells nothing new.
+                let _ = Box::pin(self.fetch_head()).await;
+                self.held(end) == Some(true)
+            }
+        }
+    }
+
+    /// `None`: no head is known.
+    fn held(&self, end: u64) -> Option<bool> {
+        let now = self.inner.now();
+        let state = self.inner.lock();
+        state.router.reference_head(now)?;
+        let method = self.request.method;
+        let allowed = state.router.allowed(method);
+        let reader = Reader::new(self.request.descriptor, method, allowed.as_ref());
+        Some(state.router.one_holds(&reader, end, now))
+    }
+
+    /// Whether a list may have been cut at a head: whoever gave it is not known to be at the end, and the
+    /// list does not get there (P-24).
+    fn is_short(&self, answer: &Answer, end: u64) -> bool {
+        if answer.is_error() || answer.block == Some(end) {
+            return false;
+        }
+        let now = self.inner.now();
+        let state = self.inner.lock();
+        if state.router.reference_head(now).is_none() {
+            return false;
+        }
+        let endpoint = state.labelled(&answer.endpoint);
+        endpoint.is_none_or(|endpoint| state.router.holds(endpoint, end, now) != Holds::Yes)
     }
 
     fn named_hash(&self) -> Option<Hash> {
