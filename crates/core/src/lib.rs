@@ -21,6 +21,7 @@
 //! | [`heads`], [`probe`], [`learn`] | heads and whom to believe, when to probe, what an endpoint has |
 //! | [`pin`], [`floor`] | which block `latest` is for a call, and what a caller has seen already |
 //! | [`flight`], [`cache`] | who shares a request, and which answers are kept and served again |
+//! | [`logs`] | which logs are remembered, and how a range that is too wide is asked for in parts |
 //! | [`answer`], [`recent`] | the block that an answer names, and the hashes of recent blocks |
 //! | [`settings`], [`event`] | all options of the engine, all it tells |
 //! | [`rng`], [`sliding`], [`id`], [`now`] | a seeded generator, sliding counts, identifiers, time |
@@ -42,6 +43,7 @@ pub mod identity;
 pub mod jsonrpc;
 pub mod judge;
 pub mod learn;
+pub mod logs;
 pub mod method;
 #[cfg(feature = "mutants")]
 pub mod mutant;

@@ -142,6 +142,16 @@ pub enum Mutant {
     ReorgKeepsAnswers,
     /// Answers are kept and served although as many endpoints deny their block.
     DisputeIgnored,
+    /// The log index keeps blocks that left the chain.
+    IndexKeepsFork,
+    /// The newest block is indexed without logs on one empty list.
+    NewestIndexedBare,
+    /// The last of several parts of a range is left out.
+    LastPartLost,
+    /// The parts of a range are put together the wrong way round.
+    PartsTurned,
+    /// A tail begins one block too early, and is put behind what is there.
+    TailOverlaps,
 }
 
 #[cfg(feature = "mutants")]
@@ -217,6 +227,15 @@ impl Mutant {
         Self::AnyBlockServed,
         Self::ReorgKeepsAnswers,
         Self::DisputeIgnored,
+    ];
+
+    /// Those of logs (P-21 to P-24).
+    pub const LOGS: [Self; 5] = [
+        Self::IndexKeepsFork,
+        Self::NewestIndexedBare,
+        Self::LastPartLost,
+        Self::PartsTurned,
+        Self::TailOverlaps,
     ];
 }
 

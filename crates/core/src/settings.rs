@@ -8,6 +8,7 @@ use crate::{
     cache::CacheSettings,
     heads::HeadSettings,
     learn::LearnSettings,
+    logs::LogSettings,
     pin::{PinSettings, PresentState},
     probe::ProbeSettings,
     retry_budget::RetryBudgetSettings,
@@ -99,7 +100,7 @@ impl BatchSettings {
     }
 }
 
-/// How reads agree with each other and what they cost (P-1 to P-17).
+/// How reads agree with each other and what they cost (P-1 to P-24).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadSettings {
     /// Whether `latest` becomes a block that its endpoints hold (P-1); `None`: it stays a tag. Needs
@@ -109,6 +110,9 @@ pub struct ReadSettings {
     pub coalesce: bool,
     /// Answers from memory (P-11); `None`: none. Needs head checks.
     pub cache: Option<CacheSettings>,
+    /// Logs that are remembered, and ranges in parts (P-21 to P-24); `None`: `eth_getLogs` is a read
+    /// like any other. Remembering needs the cache.
+    pub logs: Option<LogSettings>,
     /// Addresses that answer from outside the chain's block, beside those known of the chain (P-6).
     pub present: PresentState,
 }
@@ -121,6 +125,7 @@ impl ReadSettings {
             pin: None,
             coalesce: false,
             cache: None,
+            logs: None,
             present: PresentState::default(),
         }
     }
@@ -132,6 +137,7 @@ impl Default for ReadSettings {
             pin: Some(PinSettings::default()),
             coalesce: true,
             cache: Some(CacheSettings::default()),
+            logs: Some(LogSettings::default()),
             present: PresentState::default(),
         }
     }
@@ -260,6 +266,9 @@ impl Settings {
         self.batch.check()?;
         if let Some(cache) = &self.reads.cache {
             cache.check()?;
+        }
+        if let Some(logs) = &self.reads.logs {
+            logs.check()?;
         }
         if self.retry.base > self.retry.cap {
             return Err("base");

@@ -252,6 +252,12 @@ fn upstream(error: &Error) -> Wire<'_> {
     let (code, message, reason): (_, Cow<'_, str>, _) = match error {
         // As a node says it that does not have the block.
         Error::Behind { .. } => (-32000, "header not found".into(), None),
+        // As those say it whose clients then ask for less.
+        Error::RangeTooWide { .. } => (
+            -32602,
+            format!("block range is too wide: {error}").into(),
+            None,
+        ),
         Error::AllEndpointsFailed { attempts } | Error::DeadlineExceeded { attempts }
             if is_above_every_head(attempts) =>
         {

@@ -69,6 +69,15 @@ pub enum Error {
         /// The block.
         block: u64,
     },
+    /// The logs of a range take more requests than one call may make, or are larger than an answer may
+    /// be (P-23): the range must be narrower. Nothing of it is lost: it is the whole or this.
+    #[error("the range takes more than {requests} requests or {bytes} bytes: ask for fewer blocks")]
+    RangeTooWide {
+        /// Requests that one call may be split into.
+        requests: u32,
+        /// Bytes of the largest answer that is put together.
+        bytes: u64,
+    },
     /// The pool was closed.
     #[error("the pool is closed")]
     Closed,

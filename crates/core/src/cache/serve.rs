@@ -35,14 +35,14 @@ pub struct View<'a> {
 }
 
 impl View<'_> {
-    pub(super) fn is_final(&self, height: u64) -> bool {
+    pub(crate) fn is_final(&self, height: u64) -> bool {
         let last = self.policy.final_height(self.head, self.finalized);
         last.is_some_and(|last| height <= last)
     }
 
     /// Whether the hashes are known up to the newest head, so that a block that left the chain would
     /// have been seen to.
-    pub(super) fn is_watched(&self, settings: &CacheSettings) -> bool {
+    pub(crate) fn is_watched(&self, settings: &CacheSettings) -> bool {
         let tip = self.recent.tip().map(|tip| tip.number);
         tip.zip(self.head)
             .is_some_and(|(tip, head)| tip.saturating_add(settings.max_stale_blocks) >= head)

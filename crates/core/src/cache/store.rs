@@ -119,6 +119,8 @@ pub enum Refusal {
     Rival,
     /// Its block is not final, and its hash or the way from it to the head is not known.
     Unlinked,
+    /// Its blocks are older than an index of logs reaches (P-21).
+    Window,
 }
 
 impl Refusal {
@@ -143,6 +145,7 @@ impl Refusal {
             Self::Disputed => "disputed",
             Self::Rival => "rival",
             Self::Unlinked => "unlinked",
+            Self::Window => "window",
         }
     }
 }

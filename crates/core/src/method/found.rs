@@ -175,6 +175,28 @@ impl Found {
         Reference { high, low, hash }
     }
 
+    /// The first and the last block of a range as numbers; of the last one `None` where it is the newest
+    /// block and no pin says which (P-21). `None` for whatever is no range of numbers, and where the pin
+    /// would turn it round.
+    #[must_use]
+    pub fn bounds(&self, pin: Option<u64>) -> Option<(u64, Option<u64>)> {
+        let [from, to, ..] = self.slots.as_slice() else {
+            return None;
+        };
+        if from.path.key != Some("fromBlock") || self.has_filter_hash() {
+            return None;
+        }
+        if pin.is_some_and(|pin| self.inverts(pin)) {
+            return None;
+        }
+        let number = |slot: &Slot| match slot.block {
+            Block::Number(number) => Some(Some(number)),
+            Block::Omitted | Block::Null | Block::Tag(_) => self.is_open(slot).then_some(pin),
+            Block::JsonNumber(_) | Block::Hash(_) => None,
+        };
+        Some((number(from)??, number(to)?))
+    }
+
     /// The slot that a pin makes concrete.
     pub(crate) fn is_open(&self, slot: &Slot) -> bool {
         if slot.path.key == Some(BLOCK_HASH) || self.has_filter_hash() {

@@ -288,6 +288,12 @@ impl Recent {
         })
     }
 
+    /// The number of the lowest block whose hash is known.
+    #[must_use]
+    pub fn lowest(&self) -> Option<u64> {
+        (!self.chain.is_empty()).then_some(self.base)
+    }
+
     /// The hash of the chain's block at a height.
     #[must_use]
     pub fn hash_at(&self, number: u64) -> Option<Hash> {

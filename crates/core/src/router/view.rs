@@ -9,6 +9,7 @@ use crate::{
     EndpointId, Now,
     breaker::{MethodKey, Stand},
     heads::{Heads, Holds, Standing},
+    learn::Size,
     method::Descriptor,
     pin::{self, BlockNumber, Head, Pin, PinSettings, View},
     router::EndpointSet,
@@ -116,6 +117,33 @@ impl Router {
     pub fn holders(&self, height: u64, now: Now) -> EndpointSet {
         let holds = |id: &EndpointId| self.holds(*id, height, now) == Holds::Yes;
         self.ids().filter(holds).collect()
+    }
+
+    /// Blocks that a log range may have, so that one of those who may serve the read takes it; `None`:
+    /// somebody may take all of `span` (P-23).
+    #[must_use]
+    pub fn log_width(&self, reader: &Reader<'_>, span: u64, now: Now) -> Option<u64> {
+        let mut widest = None;
+        for (_, known) in self.servers(reader, now) {
+            if known.learned.takes(Size::LogRange, span, now.mono) != Holds::No {
+                return None;
+            }
+            widest = widest.max(known.learned.largest(Size::LogRange, now.mono));
+        }
+        widest
+    }
+
+    /// Whether one of those that may serve the read is known to hold a block.
+    #[must_use]
+    pub fn one_holds(&self, reader: &Reader<'_>, height: u64, now: Now) -> bool {
+        self.servers(reader, now)
+            .any(|(id, _)| self.holds(id, height, now) == Holds::Yes)
+    }
+
+    /// How many endpoints may serve the read now.
+    #[must_use]
+    pub fn servers_of(&self, reader: &Reader<'_>, now: Now) -> usize {
+        self.servers(reader, now).count()
     }
 
     /// The head of an endpoint, where it is believed.

@@ -26,12 +26,20 @@ struct ChainReads<'a> {
     from_heads: u64,
     /// Reads at `latest` that went out unpinned.
     unpinned: u64,
+    /// Log queries answered from the log index alone, and those of which it had the beginning.
+    log_index: u64,
+    log_tails: u64,
+    /// Filters that have an index now.
+    log_filters: u64,
+    /// Requests of callers that took none upstream, by what spared it.
+    avoided: BTreeMap<&'static str, u64>,
 }
 
 impl Admin {
     pub(super) fn reads(&self) -> Body {
         let chains = self.shared.chains.iter().map(|chain| {
             let stats = chain.pool.cache_stats();
+            let avoided = stats.avoided().into_iter().collect();
             ChainReads {
                 name: &chain.name,
                 hits: stats.hits,
@@ -45,6 +53,10 @@ impl Admin {
                 waiting: stats.waiting,
                 from_heads: stats.local,
                 unpinned: stats.unpinned,
+                log_index: stats.log_index,
+                log_tails: stats.log_tails,
+                log_filters: stats.log_filters,
+                avoided,
             }
         });
         Body::json(&Reads {

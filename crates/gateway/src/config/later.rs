@@ -39,7 +39,6 @@ const LATER: &[(&str, &[&str])] = &[
     (
         "Chain",
         &[
-            "logs_window",
             "refresh_interval",
             "methods",
             "registry",

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::{fmt::Write as _, sync::OnceLock};
 
 /// The sections in the order in which they are documented: title, struct of the model.
-const SECTIONS: [(&str, &str); 22] = [
+const SECTIONS: [(&str, &str); 23] = [
     ("server", "Server"),
     ("admin", "Admin"),
     ("chains.NAME", "Chain"),
@@ -23,6 +23,7 @@ const SECTIONS: [(&str, &str); 22] = [
     ("chains.NAME.batch", "Batch"),
     ("chains.NAME.pin", "Pin"),
     ("chains.NAME.cache", "Cache"),
+    ("chains.NAME.logs", "Logs"),
     ("chains.NAME.endpoints", "Endpoint"),
     ("keys", "Key"),
     ("error_rules", "ErrorRule"),

@@ -276,3 +276,61 @@ async fn the_admin_listener_counts_what_became_of_reads() {
     assert_eq!((&chain["kept"], &chain["entries"]), (&1.into(), &1.into()));
     assert_eq!(chain["from_heads"], 1);
 }
+
+/// An answer to a log query: one log of each block that is asked for, and past 100 blocks a refusal.
+fn some_logs(call: &highwater_lab::call::Call) -> Answer {
+    let params: serde_json::Value =
+        serde_json::from_str(call.params.as_deref().unwrap_or("[]")).unwrap();
+    let bound = |name: &str| {
+        let text = params[0][name].as_str().unwrap();
+        u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap()
+    };
+    let (from, to) = (bound("fromBlock"), bound("toBlock"));
+    if to - from >= 100 {
+        return Answer::error(-32602, "Block range limit exceeded.");
+    }
+    let log = |number: u64| {
+        format!(
+            r#"{{"address":"{ADDRESS}","topics":[],"blockNumber":"{number:#x}","blockHash":"0x{number:064x}","logIndex":"0x0","data":"0x"}}"#
+        )
+    };
+    let all: Vec<String> = (from..=to).map(log).collect();
+    Answer::result(&format!("[{}]", all.join(",")))
+}
+
+fn logs(from: u64, to: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":7,"method":"eth_getLogs","params":[{{"fromBlock":"{from:#x}","toBlock":"{to}"}}]}}"#
+    )
+}
+
+// P-23, P-24, scenario L09
+#[tokio::test]
+async fn a_range_that_no_node_takes_whole_is_one_answer() {
+    let fleet = Fleet::with(&[1000, 1000], |chain| {
+        if let Some(logs) = &mut chain.engine.reads.logs {
+            logs.most_parts = 8;
+        }
+    })
+    .await;
+    for node in &fleet.nodes {
+        node.on("eth_getLogs").with(some_logs);
+    }
+    let answer = fleet.post(&[], &logs(701, "latest")).await;
+    assert_eq!(answer.header("x-highwater-block"), Some("1000"));
+    let answer = answer.json();
+    let all = answer["result"].as_array().unwrap();
+    let numbers: Vec<&str> = all
+        .iter()
+        .map(|log| log["blockNumber"].as_str().unwrap())
+        .collect();
+    let expected: Vec<String> = (701..=1000).map(|number| format!("{number:#x}")).collect();
+    assert_eq!(numbers, expected);
+    let refused = fleet.post(&[], &logs(1, "0x3e8")).await.json();
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    let message = refused["error"]["message"].as_str().unwrap();
+    assert!(message.starts_with("block range is too wide"), "{message}");
+    // Above every head there is no answer but the specification's.
+    let beyond = fleet.post(&[], &logs(990, "0x3f0")).await.json();
+    assert_eq!(beyond["error"]["code"], -32602, "{beyond}");
+}

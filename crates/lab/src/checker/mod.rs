@@ -9,6 +9,7 @@ mod course;
 mod deserts;
 mod known;
 mod ledger;
+pub mod lists;
 mod logs;
 mod perfect;
 mod promises;
@@ -50,6 +51,8 @@ pub enum Breach {
     LogsDoubled,
     /// Logs were out of order.
     LogsDisordered,
+    /// Logs of a block that left the chain were still there.
+    LogsKept,
     /// A receipt that a client had seen was gone, though no reorg took it.
     ReceiptVanished,
     /// A request that may reach one endpoint only reached two.

@@ -128,6 +128,9 @@ async fn fetch(
     let row = lookup(method);
     let named = Named::read(row, result);
     named.check(row, &find(row, params), params, None).ok()?;
+    if let Some(inner) = pool.upgrade() {
+        inner.lock().sight.blooms.on_block(result);
+    }
     Some(Header {
         number: named.number?,
         hash: named.hash?,

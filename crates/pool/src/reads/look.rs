@@ -2,6 +2,7 @@
 //! for (P-1 to P-3, P-8, P-11)?
 
 use super::{
+    logs::Served,
     store::Entry,
     viewer::{Bound, Viewers},
 };
@@ -12,7 +13,7 @@ use crate::{
 };
 use highwater_core::{
     Now,
-    cache::{Ask, Class, Miss, may_serve},
+    cache::{Ask, Class, Miss, Uncached, may_serve},
     event::{CacheEnd, Event},
     flight,
     floor::{self, Reference},
@@ -68,6 +69,8 @@ pub(super) struct Sent {
 pub(super) enum Looked {
     /// An answer from memory, and what is believed of its block.
     Hit(Entry, Bound),
+    /// Logs from the index, and what is believed of their block.
+    Logs(Box<Served>, Bound),
     /// To be asked for.
     Go(Go),
     /// A head is to be read first (P-2).
@@ -77,6 +80,7 @@ pub(super) enum Looked {
 }
 
 /// A request that is to be made.
+#[derive(Clone)]
 pub(super) struct Go {
     pub(super) class: Class,
     pub(super) pin: Option<u64>,
@@ -124,7 +128,7 @@ impl Read<'_> {
             .is_some_and(|(_, present)| present.is_read_by(self.found, self.params));
         let class = match key {
             Some(body) => Class::of(self.found, body.form(), present),
-            None => Class::Never(highwater_core::cache::Uncached::Unclear),
+            None => Class::Never(Uncached::Unclear),
         };
         if first {
             state.sight.on_read(class, now);
@@ -137,6 +141,15 @@ impl Read<'_> {
                 inner.wake_probes();
             }
             return Looked::FetchHead;
+        }
+        if class == Class::Never(Uncached::Logs)
+            && let Some(served) = self.indexed(inner, state, &reader, floor, now)
+        {
+            inner.tell(guard);
+            if wake {
+                inner.wake_probes();
+            }
+            return Looked::Logs(Box::new(served), bound);
         }
         if let (Some(body), true) = (key, inner.reads.store.is_on() && !self.options.bypass_cache) {
             let found = self.remembered(

@@ -1,4 +1,4 @@
-//! Reads: answered from memory, pinned, shared, and only then asked for (P-1 to P-17).
+//! Reads: answered from memory, pinned, shared, and only then asked for (P-1 to P-24).
 //!
 //! | file | what it holds |
 //! |---|---|
@@ -13,6 +13,7 @@
 //! | `sight` | recent hashes, the finalized block, the kind of chain |
 //! | `headers` | headers that are fetched, so that a block that left the chain is seen |
 //! | `viewer` | what one party has seen |
+//! | `logs` | log queries: the index, ranges in parts |
 //! | `tally` | counts |
 //!
 //! What is decided is in `core` (`pin`, `floor`, `flight`, `cache`, `recent`); here it is carried out.
@@ -21,6 +22,7 @@ mod flights;
 mod headers;
 mod job;
 mod level;
+mod logs;
 mod look;
 mod number;
 mod sight;
@@ -82,6 +84,7 @@ pub(crate) struct Reads {
     flights: Flights,
     pub(crate) falls: Falls,
     tally: Tally,
+    logs: logs::Room,
     /// Whether what callers have seen binds later answers: where reads are not pinned, nothing can keep
     /// them from going back, and nothing is held against them (P-1, P-8).
     monotonic: AtomicBool,
@@ -101,11 +104,12 @@ pub(crate) struct Reads {
 impl Reads {
     pub(crate) fn new(settings: &Settings, second: Option<Level>) -> Self {
         let reads = Self {
-            store: Store::new(settings.reads.cache.as_ref()),
+            store: Store::new(logs::beside(settings).as_ref()),
             second,
             flights: Flights::new(),
             falls: Falls::default(),
             tally: Tally::default(),
+            logs: logs::Room::new(),
             monotonic: AtomicBool::new(false),
             are_on: AtomicBool::new(false),
             from_heads: AtomicBool::new(false),
@@ -136,7 +140,8 @@ impl Reads {
     pub(crate) fn stats(&self) -> CacheStats {
         CacheStats {
             entries: self.store.entries(),
-            bytes: self.store.bytes(),
+            bytes: self.store.bytes() + self.logs.bytes(),
+            log_filters: self.logs.filters(),
             waiting: self.flights.waiters(),
             ..self.tally.view()
         }
@@ -147,10 +152,11 @@ impl Reads {
     /// The options are these from now on.
     pub(crate) fn set(&self, settings: &Settings) {
         let reads = &settings.reads;
+        self.logs.set(settings);
         let heads = settings.heads.is_some();
         self.monotonic.store(heads && reads.pin.is_some(), Relaxed);
         self.are_on.store(
-            reads.pin.is_some() || reads.cache.is_some() || reads.coalesce,
+            reads.pin.is_some() || reads.cache.is_some() || reads.coalesce || reads.logs.is_some(),
             Relaxed,
         );
         self.from_heads.store(
@@ -219,6 +225,9 @@ pub(crate) async fn request(
     if row.name == "eth_blockNumber" && inner.reads.from_heads.load(Relaxed) {
         return call.block_number().await;
     }
+    if call.is_logs() {
+        return Box::pin(call.log_query()).await;
+    }
     call.read().await
 }
 
@@ -286,6 +295,13 @@ impl Call<'_> {
                     }
                     return Ok(answer);
                 }
+                Looked::Logs(served, bound) => {
+                    let answer = served.answer();
+                    if let Some(block) = answer.block {
+                        self.viewers.raise(block, bound, &self.inner.reads.falls);
+                    }
+                    return Ok(answer);
+                }
                 Looked::FetchHead => {
                     Box::pin(self.fetch_head()).await?;
                     wait.fetched = true;
@@ -297,7 +313,12 @@ impl Call<'_> {
                 }
                 Looked::Go(go) => {
                     let (pin, strict, at_floor) = (go.pin, go.strict(), go.at_floor);
-                    (self.go(go).await, pin, strict, at_floor)
+                    let ended = if self.is_logs() {
+                        Box::pin(self.logs(go)).await
+                    } else {
+                        self.go(go).await
+                    };
+                    (ended, pin, strict, at_floor)
                 }
             };
             let answer = match (answer, strict) {

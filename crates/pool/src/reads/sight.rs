@@ -4,10 +4,11 @@
 use highwater_core::{
     ChainId, EndpointId, Now,
     answer::Named,
-    cache::{CacheSettings, Class, Policy, View},
+    cache::{CacheSettings, Class, Policy, Uncached, View},
     chains,
     event::Event,
     floor::Falls,
+    logs::Blooms,
     method::{Block, Found, Tag},
     pin::{PinSettings, PresentState},
     recent::{self, Header, Link, Recent},
@@ -45,6 +46,8 @@ pub(crate) struct Sight {
     fell: Option<(u64, SmallVec<[u16; 8]>)>,
     /// The last header that was fetched leads nowhere: this one would link it.
     pub(super) missing: Option<recent::Block>,
+    /// What the newest headers say of logs.
+    pub(super) blooms: Blooms,
 }
 
 impl Sight {
@@ -59,6 +62,7 @@ impl Sight {
             asked: None,
             fell: None,
             missing: None,
+            blooms: Blooms::default(),
         }
     }
 
@@ -129,7 +133,11 @@ impl Sight {
     /// A read came that may be served from memory.
     pub(super) fn on_read(&mut self, class: Class, now: Now) {
         match class {
-            Class::Moving | Class::Number(_) | Class::Hash(_) | Class::Transaction => {
+            Class::Moving
+            | Class::Number(_)
+            | Class::Hash(_)
+            | Class::Transaction
+            | Class::Never(Uncached::Logs) => {
                 self.read = Some(now.mono);
             }
             Class::Never(_) | Class::Fixed | Class::Present => {}

@@ -16,6 +16,8 @@ pub(super) struct Tally {
     pub(super) shared: AtomicU64,
     pub(super) local: AtomicU64,
     pub(super) unpinned: AtomicU64,
+    pub(super) log_index: AtomicU64,
+    pub(super) log_tails: AtomicU64,
     misses: Mutex<BTreeMap<&'static str, u64>>,
     refusals: Mutex<BTreeMap<&'static str, u64>>,
 }
@@ -48,6 +50,25 @@ pub struct CacheStats {
     pub local: u64,
     /// Reads at `latest` that went out unpinned, because no head was trusted (P-2).
     pub unpinned: u64,
+    /// Log queries answered from the log index alone (P-21).
+    pub log_index: u64,
+    /// Log queries of which the index had the first blocks, so that only the rest was asked for.
+    pub log_tails: u64,
+    /// Filters that have an index now.
+    pub log_filters: u64,
+}
+
+impl CacheStats {
+    /// Requests of callers that took no request upstream, by what spared it.
+    #[must_use]
+    pub const fn avoided(&self) -> [(&'static str, u64); 4] {
+        [
+            ("hit", self.hits),
+            ("coalesced", self.shared),
+            ("log_index", self.log_index),
+            ("local", self.local),
+        ]
+    }
 }
 
 impl Tally {
@@ -75,6 +96,8 @@ impl Tally {
             shared: self.shared.load(Relaxed),
             local: self.local.load(Relaxed),
             unpinned: self.unpinned.load(Relaxed),
+            log_index: self.log_index.load(Relaxed),
+            log_tails: self.log_tails.load(Relaxed),
             ..CacheStats::default()
         }
     }

@@ -75,3 +75,24 @@ fn every_fault_of_reads_breaks_a_promise() {
     );
     assert!(unseen.is_empty(), "nobody sees {unseen:?}");
 }
+
+// P-21 to P-24
+#[test]
+fn every_fault_of_logs_breaks_a_promise() {
+    let first = |mutant| {
+        set(mutant);
+        let found =
+            (0..TRIED).find_map(|seed| simulated::logs::play(seed).wrong.into_iter().next());
+        set(None);
+        found
+    };
+    let unseen: Vec<Mutant> = Mutant::LOGS
+        .into_iter()
+        .filter(|mutant| {
+            let found = first(Some(*mutant));
+            println!("{mutant:?} {found:?}");
+            found.is_none()
+        })
+        .collect();
+    assert_eq!(unseen, [], "nobody sees these");
+}

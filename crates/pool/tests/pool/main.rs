@@ -17,6 +17,7 @@ mod fake;
 mod heads;
 mod http;
 mod limits;
+mod logs;
 mod missing;
 mod probes;
 mod race;

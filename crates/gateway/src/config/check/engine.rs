@@ -5,6 +5,7 @@
 
 use super::overlay::{HOUR, Overlay, YEAR};
 use crate::config::{
+    choice::Switch,
     field::Field,
     model::{self, engine},
     reader::Pass,
@@ -125,6 +126,7 @@ fn reads(section: &str, raw: &model::Chain, settings: &mut Settings, pass: &Pass
         pass.note(span, note);
     }
     settings.reads.pin = settings.reads.pin.filter(|_| pins);
+    logs(section, &raw.logs, settings, pass);
     let Some((raw, span)) = raw.cache.get() else {
         return;
     };
@@ -160,6 +162,37 @@ fn reads(section: &str, raw: &model::Chain, settings: &mut Settings, pass: &Pass
         (64 << 10)..=(1 << 40),
     );
     Overlay::flag(&raw.headers, &mut cache.headers);
+}
+
+/// The log index and ranges in parts (P-21 to P-23).
+fn logs(
+    section: &str,
+    raw: &Field<Switch<engine::Logs>>,
+    settings: &mut Settings,
+    pass: &Pass<'_>,
+) {
+    let Some((raw, _)) = raw.get() else {
+        return;
+    };
+    let section_of_logs = raw.on();
+    let enabled = section_of_logs
+        .as_ref()
+        .is_some_and(|raw| raw.enabled.get().is_none_or(|(enabled, _)| *enabled));
+    let Some(raw) = section_of_logs.filter(|_| enabled) else {
+        settings.reads.logs = None;
+        return;
+    };
+    let mut own = Overlay::new(pass, format!("{section}.logs"));
+    let logs = settings.reads.logs.get_or_insert_default();
+    own.count("window", &raw.window, &mut logs.window, 0..=100_000);
+    Overlay::flag(&raw.split, &mut logs.split);
+    own.count(
+        "max_parts",
+        &raw.max_parts,
+        &mut logs.most_parts,
+        2..=10_000,
+    );
+    own.count("parallel", &raw.parallel, &mut logs.parallel, 1..=64);
 }
 
 /// Weights count under `weighted-sum` alone.

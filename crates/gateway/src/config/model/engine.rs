@@ -357,3 +357,24 @@ pub(in crate::config) struct Pin {
     #[schemars(extend("default" = []))]
     pub(in crate::config) present_state: List<Addresses>,
 }
+
+/// Log queries: what is remembered of them, and ranges in parts; `false` makes them reads like any other.
+#[derive(Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(in crate::config) struct Logs {
+    /// Whether log queries are looked after.
+    #[schemars(extend("default" = true))]
+    pub(in crate::config) enabled: Field<bool>,
+    /// Newest blocks of which the logs of a filter are remembered, up to 100000; 0 remembers none.
+    #[schemars(extend("default" = 1000))]
+    pub(in crate::config) window: Field<Count>,
+    /// Whether a range wider than any endpoint takes is asked for in parts.
+    #[schemars(extend("default" = true))]
+    pub(in crate::config) split: Field<bool>,
+    /// Most requests that one query may be split into, 2 to 10000; past that it is refused.
+    #[schemars(extend("default" = 256))]
+    pub(in crate::config) max_parts: Field<Count>,
+    /// Parts of one query that are under way at once, 1 to 64.
+    #[schemars(extend("default" = 4))]
+    pub(in crate::config) parallel: Field<Count>,
+}

@@ -247,6 +247,8 @@ pub(super) struct Chain {
     pub(super) coalesce: Field<bool>,
     /// Answers from memory; `false` turns them off.
     pub(super) cache: Field<Switch<engine::Cache>>,
+    /// Log queries: what is remembered of them, and ranges in parts; `false` makes them reads like any other.
+    pub(super) logs: Field<Switch<engine::Logs>>,
     /// The endpoints; at least one.
     pub(super) endpoints: List<Endpoint>,
 }

@@ -9,6 +9,7 @@ use highwater_core::{
     chains,
     heads::HeadSettings,
     learn::LearnSettings,
+    logs::LogSettings,
     pin::{PinSettings, PresentState},
     probe::ProbeSettings,
     retry_budget::RetryBudgetSettings,
@@ -146,6 +147,12 @@ max_age = "5s"
 max_bytes = "32MiB"
 max_entries = 77
 headers = false
+
+[chains.ethereum.logs]
+window = 500
+split = false
+max_parts = 99
+parallel = 3
 
 [[chains.ethereum.endpoints]]
 label = "a"
@@ -302,6 +309,12 @@ fn expected() -> engine::Settings {
                 bytes: 32 << 20,
                 headers: false,
             }),
+            logs: Some(LogSettings {
+                window: 500,
+                split: false,
+                most_parts: 99,
+                parallel: 3,
+            }),
             present,
         },
     }
@@ -423,6 +436,7 @@ fn the_file_above_leaves_no_option_of_the_engine_out() {
         "batch",
         "pin",
         "cache",
+        "logs",
         "pin_latest",
         "coalesce",
         "methods",
@@ -460,6 +474,10 @@ fn reads_are_pinned_shared_and_kept_unless_that_is_turned_off() {
     assert_eq!(chain("cache = false").engine.reads.cache, None);
     let off = "[chains.devnet.cache]\nenabled = false\nmax_age = '1s'";
     assert_eq!(chain(off).engine.reads.cache, None);
+    assert_eq!(chain("logs = true").engine.reads, silent);
+    assert_eq!(chain("logs = false").engine.reads.logs, None);
+    let off = "[chains.devnet.logs]\nenabled = false\nwindow = 5";
+    assert_eq!(chain(off).engine.reads.logs, None);
 }
 
 //

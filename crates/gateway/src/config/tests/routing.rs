@@ -90,6 +90,13 @@ fn every_option_of_the_engine_is_in_the_text() {
         "cache.max_bytes",
         "cache.max_entries",
         "cache.headers",
+        // Those of logs are in `docs/logs.md`.
+        "logs",
+        "logs.enabled",
+        "logs.window",
+        "logs.split",
+        "logs.max_parts",
+        "logs.parallel",
         "weights",
         "breaker",
         "budget",

@@ -237,9 +237,31 @@ fn given<'a>(ledger: &Ledger<'a>) -> HashMap<(&'a str, &'a str), Vec<Given>> {
     given
 }
 
+/// The same of log queries, by the hash of each block that has logs in the answer: what a pool puts
+/// together, nobody gave as a whole.
+fn given_logs<'a>(ledger: &Ledger<'a>) -> HashMap<&'a str, Vec<Given>> {
+    let mut given: HashMap<_, Vec<Given>> = HashMap::new();
+    for ((method, result), times) in self::given(ledger) {
+        if method != "eth_getLogs" {
+            continue;
+        }
+        let mut hashes: Vec<&str> = truth::hashes_of(result).collect();
+        hashes.dedup();
+        for hash in hashes {
+            given.entry(hash).or_default().extend(&times);
+        }
+    }
+    for times in given.values_mut() {
+        times.sort_unstable();
+        times.dedup();
+    }
+    given
+}
+
 /// The answered reads in the order of calling.
 fn reads<'l, 'a>(ledger: &'l Ledger<'a>, chain: &Chain) -> Vec<Read<'l, 'a>> {
     let given = given(ledger);
+    let given_logs = given_logs(ledger);
     let mut reached: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
     for one in &ledger.reached {
         let places = reached.entry((one.method, one.params)).or_default();
@@ -259,7 +281,10 @@ fn reads<'l, 'a>(ledger: &'l Ledger<'a>, chain: &Chain) -> Vec<Read<'l, 'a>> {
         } else {
             spot.map(|spot| spot.height)
         };
-        let times = given.get(&(entry.method, text.as_str()));
+        let times = match entry.method {
+            "eth_getLogs" => truth::last_of(text).and_then(|hash| given_logs.get(&*hash)),
+            method => given.get(&(method, text.as_str())),
+        };
         let times = times.map_or(&[][..], Vec::as_slice);
         // What was served at the moment of the call may be that of a request that it still could share.
         let is_before = |one: &Given| one.0 <= entry.place && one.1 < entry.called;

@@ -7,7 +7,7 @@ mod kept;
 mod leave;
 mod level;
 mod monotone;
-mod node;
+pub(crate) mod node;
 mod number;
 mod pin;
 mod points;

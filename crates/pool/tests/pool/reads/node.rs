@@ -16,12 +16,12 @@ use highwater::{
 use std::sync::{Arc, Mutex, mpsc};
 
 /// An account and a slot that nothing depends on.
-pub(super) const X: &str = "\"0x00000000000000000000000000000000000000aa\"";
+pub(crate) const X: &str = "\"0x00000000000000000000000000000000000000aa\"";
 
 /// A node whose answers to state reads repeat the block that it was asked for.
 #[derive(Clone)]
-pub(super) struct Node {
-    pub(super) fake: Fake,
+pub(crate) struct Node {
+    pub(crate) fake: Fake,
     chain: Arc<Mutex<Chain>>,
 }
 
@@ -35,7 +35,7 @@ struct Chain {
 }
 
 impl Node {
-    pub(super) fn new(head: u64) -> Self {
+    pub(crate) fn new(head: u64) -> Self {
         let node = Self {
             fake: Fake::new(),
             chain: Arc::new(Mutex::new(Chain {
@@ -77,30 +77,30 @@ impl Node {
     }
 
     /// Its head from now on.
-    pub(super) fn head(&self, head: u64) {
+    pub(crate) fn head(&self, head: u64) {
         self.chain.lock().unwrap().head = head;
     }
 
-    pub(super) fn finalized(&self, height: u64) {
+    pub(crate) fn finalized(&self, height: u64) {
         self.chain.lock().unwrap().finalized = height;
     }
 
     /// Above `fork` its blocks are those of this branch.
-    pub(super) fn branch(&self, fork: u64, branch: u8) {
+    pub(crate) fn branch(&self, fork: u64, branch: u8) {
         let mut chain = self.chain.lock().unwrap();
         (chain.fork, chain.branch) = (fork, branch);
     }
 
-    pub(super) fn hash(&self, number: u64) -> String {
+    pub(crate) fn hash(&self, number: u64) -> String {
         self.chain.lock().unwrap().hash(number)
     }
 
-    pub(super) fn down(&self, down: bool) {
+    pub(crate) fn down(&self, down: bool) {
         self.fake.everything(down.then(Reply::refused));
     }
 
     /// Parameters of the requests of this method, in order.
-    pub(super) fn asked(&self, method: &str) -> Vec<String> {
+    pub(crate) fn asked(&self, method: &str) -> Vec<String> {
         let seen = self.fake.seen().into_iter();
         let seen = seen.filter(|seen| seen.method == method);
         seen.map(|seen| seen.params).collect()
@@ -132,16 +132,16 @@ impl Chain {
 }
 
 /// The hash of a block on a branch.
-pub(super) fn hash(number: u64, branch: u8) -> String {
+pub(crate) fn hash(number: u64, branch: u8) -> String {
     format!("0x{:062x}{branch:02x}", number + 1)
 }
 
 /// The hash of a transaction.
-pub(super) fn transaction(number: u8) -> String {
+pub(crate) fn transaction(number: u8) -> String {
     format!("\"0x{number:064x}\"")
 }
 
-pub(super) fn receipt(transaction: &str, block: u64) -> String {
+pub(crate) fn receipt(transaction: &str, block: u64) -> String {
     format!(
         r#"{{"transactionHash":{transaction},"blockNumber":"{block:#x}","blockHash":"{}","logs":[]}}"#,
         hash(block, 0)
@@ -153,7 +153,7 @@ fn hex(text: &str) -> u64 {
 }
 
 /// An element of an array whose elements hold no comma at their top level but in objects.
-pub(super) fn element(params: &str, place: usize) -> Option<&str> {
+pub(crate) fn element(params: &str, place: usize) -> Option<&str> {
     let inside = params.trim().strip_prefix('[')?.strip_suffix(']')?;
     let (mut depth, mut start, mut index) = (0, 0, 0);
     for (at, byte) in inside.bytes().enumerate() {
@@ -173,7 +173,7 @@ pub(super) fn element(params: &str, place: usize) -> Option<&str> {
 }
 
 /// Reads are pinned, shared and kept; nothing is sent beside them and the chain checks.
-pub(super) fn reading() -> Settings {
+pub(crate) fn reading() -> Settings {
     Settings {
         reads: ReadSettings {
             cache: Some(CacheSettings {
@@ -187,35 +187,35 @@ pub(super) fn reading() -> Settings {
 }
 
 /// The same without a cache: every read is seen at an endpoint.
-pub(super) fn uncached() -> Settings {
+pub(crate) fn uncached() -> Settings {
     let mut settings = reading();
     settings.reads.cache = None;
     settings
 }
 
 /// The same with headers of new heads.
-pub(super) fn watching() -> Settings {
+pub(crate) fn watching() -> Settings {
     let mut settings = reading();
     settings.reads.cache = Some(CacheSettings::default());
     settings
 }
 
 /// A pool over these nodes, whose heads were just read.
-pub(super) async fn pool(nodes: &[&Node], settings: Settings) -> Pool {
+pub(crate) async fn pool(nodes: &[&Node], settings: Settings) -> Pool {
     let pool = builder(nodes, settings).build().unwrap();
     pool.probe().await;
     pool
 }
 
 /// The same where the nodes are asked in this order.
-pub(super) async fn ordered(nodes: &[&Node], settings: Settings) -> Pool {
+pub(crate) async fn ordered(nodes: &[&Node], settings: Settings) -> Pool {
     let pool = in_order(nodes, settings).build().unwrap();
     pool.probe().await;
     pool
 }
 
 /// The same before any head was read.
-pub(super) fn in_order(nodes: &[&Node], mut settings: Settings) -> Builder {
+pub(crate) fn in_order(nodes: &[&Node], mut settings: Settings) -> Builder {
     let profile = |place: i32| Profile {
         weight: 1e12_f64.powi(-place),
         ..Profile::default()
@@ -226,14 +226,14 @@ pub(super) fn in_order(nodes: &[&Node], mut settings: Settings) -> Builder {
     with_profiles(&fakes, profiles, settings)
 }
 
-pub(super) fn builder(nodes: &[&Node], settings: Settings) -> Builder {
+pub(crate) fn builder(nodes: &[&Node], settings: Settings) -> Builder {
     let fakes: Vec<&Fake> = nodes.iter().map(|node| &node.fake).collect();
     let profiles = fakes.iter().map(|_| Profile::default()).collect();
     with_profiles(&fakes, profiles, settings)
 }
 
 /// Also gives what the pool told, once it is closed.
-pub(super) async fn listened(nodes: &[&Node], settings: Settings) -> (Pool, mpsc::Receiver<Event>) {
+pub(crate) async fn listened(nodes: &[&Node], settings: Settings) -> (Pool, mpsc::Receiver<Event>) {
     let (told, heard) = mpsc::channel();
     let told = Mutex::new(told);
     let pool = builder(nodes, settings)
@@ -245,7 +245,7 @@ pub(super) async fn listened(nodes: &[&Node], settings: Settings) -> (Pool, mpsc
 }
 
 /// The reorganisations among what was told: fork, dropped, whether floors fell.
-pub(super) fn reorgs(pool: &Pool, heard: &mpsc::Receiver<Event>) -> Vec<(u64, u64, bool)> {
+pub(crate) fn reorgs(pool: &Pool, heard: &mpsc::Receiver<Event>) -> Vec<(u64, u64, bool)> {
     pool.close();
     let reorgs = heard.iter().filter_map(|event| match event {
         Event::Reorg {
@@ -259,7 +259,7 @@ pub(super) fn reorgs(pool: &Pool, heard: &mpsc::Receiver<Event>) -> Vec<(u64, u6
 }
 
 /// The result of a read that must have one.
-pub(super) async fn read(pool: &Pool, method: &str, params: &str) -> String {
+pub(crate) async fn read(pool: &Pool, method: &str, params: &str) -> String {
     text(
         &ask(pool, method, params, CallOptions::default())
             .await
@@ -267,7 +267,7 @@ pub(super) async fn read(pool: &Pool, method: &str, params: &str) -> String {
     )
 }
 
-pub(super) async fn ask(
+pub(crate) async fn ask(
     pool: &Pool,
     method: &str,
     params: &str,
@@ -276,27 +276,27 @@ pub(super) async fn ask(
     call_within(pool, method, params, options).await
 }
 
-pub(super) fn text(answer: &Answer) -> String {
+pub(crate) fn text(answer: &Answer) -> String {
     match answer.payload() {
         Payload::Result(result) => result.to_owned(),
         Payload::Error(error) => panic!("an error: {error}"),
     }
 }
 
-pub(super) async fn balance(pool: &Pool, block: &str) -> String {
+pub(crate) async fn balance(pool: &Pool, block: &str) -> String {
     read(pool, "eth_getBalance", &format!("[{X},\"{block}\"]")).await
 }
 
-pub(super) async fn block_number(pool: &Pool) -> u64 {
+pub(crate) async fn block_number(pool: &Pool) -> u64 {
     hex(&read(pool, "eth_blockNumber", "[]").await)
 }
 
 /// How often a reason was counted.
-pub(super) fn misses(stats: &CacheStats, reason: &str) -> u64 {
+pub(crate) fn misses(stats: &CacheStats, reason: &str) -> u64 {
     count(&stats.misses_by, reason)
 }
 
-pub(super) fn refused(stats: &CacheStats, reason: &str) -> u64 {
+pub(crate) fn refused(stats: &CacheStats, reason: &str) -> u64 {
     count(&stats.refused_by, reason)
 }
 
@@ -306,16 +306,16 @@ fn count(list: &[(&'static str, u64)], reason: &str) -> u64 {
 }
 
 /// Nothing was asked of it but its chain and its head.
-pub(super) fn idle(node: &Node) -> bool {
+pub(crate) fn idle(node: &Node) -> bool {
     node.fake.sent() == 0
 }
 
-pub(super) async fn after(millis: u64) {
+pub(crate) async fn after(millis: u64) {
     tokio::time::sleep(ms(millis)).await;
 }
 
 /// A balance at a block, under these options.
-pub(super) async fn balance_with(
+pub(crate) async fn balance_with(
     pool: &Pool,
     block: &str,
     options: CallOptions,
@@ -329,7 +329,7 @@ pub(super) async fn balance_with(
     .await
 }
 /// A node is gone, and fails until its circuit opens.
-pub(super) async fn lose(pool: &Pool, node: &Node) {
+pub(crate) async fn lose(pool: &Pool, node: &Node) {
     node.down(true);
     for _ in 0..4 {
         pool.probe().await;

@@ -6,5 +6,6 @@
 pub(crate) mod client;
 pub(crate) mod draft;
 pub(crate) mod lab_node;
+pub(crate) mod logs;
 pub(crate) mod play;
 pub(crate) mod regressions;

@@ -75,7 +75,7 @@ zzz = 1
         name: "options of a later version",
         format: Toml,
         text: "[chains.ethereum]
-logs_window = 1000
+registry = true
 refresh_interval = 'off'
 [[chains.ethereum.endpoints]]
 url = 'https://a.example'
@@ -84,7 +84,7 @@ price = 1
 url = 'redis://x'
 ",
         findings: &[
-            "2:1 `logs_window` in `chains.ethereum` is not available in this version yet: remove it",
+            "2:1 `registry` in `chains.ethereum` is not available in this version yet: remove it",
             "3:1 `refresh_interval` in `chains.ethereum` is not available in this version yet: remove it",
             "6:1 `price` in `chains.ethereum.endpoints[0]` is not available in this version yet: remove it",
             "7:2 `redis` is not available in this version yet: remove it",
