@@ -211,20 +211,31 @@ impl<'a> Ledger<'a> {
         checked
     }
 
-    /// The endpoints that answered a question with null while a call was open.
+    /// The endpoints that answered a question with null in a request that ended while a call was open.
+    /// It may have begun before, for another call that shares it with this one (P-10).
     pub(super) fn said_null(&self, entry: &Entry<'_>, answer: &Answer<'_>) -> BTreeSet<usize> {
-        let during = |place: usize| (entry.place..answer.place).contains(&place);
-        let asked = self.reached.iter().filter(|one| during(one.place));
-        let asked = asked.filter(|one| one.method == entry.method && one.params == entry.raw);
-        let nulls = asked.filter(|one| {
-            let mut served = self.served.iter();
-            served.any(|served| {
+        let asked = self.reached.iter().filter(|one| {
+            one.place < answer.place && one.method == entry.method && one.params == entry.raw
+        });
+        // Attempts of one request have one id.
+        let nulls: Vec<(&str, usize, usize)> = asked
+            .filter_map(|one| {
                 let null =
                     |reply: &Reply<'_>| reply.answers(one.id) && reply.result == Some("null");
-                served.node == one.node && during(served.place) && served.replies.iter().any(null)
+                let served = self.served.iter().find(|served| {
+                    served.node == one.node
+                        && (one.place..answer.place).contains(&served.place)
+                        && served.replies.iter().any(null)
+                })?;
+                Some((one.id?, one.node, served.place))
             })
-        });
-        nulls.map(|one| one.node).collect()
+            .collect();
+        let is_open = |id| {
+            let mut same = nulls.iter().filter(|(other, ..)| *other == id);
+            same.any(|(.., place)| *place > entry.place)
+        };
+        let open = nulls.iter().filter(|(id, ..)| is_open(*id));
+        open.map(|(_, node, _)| *node).collect()
     }
 
     /// Calls with a result, in the order of calling.

@@ -469,6 +469,11 @@ fn null_is_believed_of_two_and_of_one_that_is_alone_at_the_reference() {
     let all = [0, 1, 2];
     assert_eq!(gone([30, 30, 30], &all, false), [Breach::ReceiptVanished]);
     assert_eq!(gone([30, 30, 30], &all, true), []);
+    // A request that this call came to share is its own.
+    let late = start().asked(100, "eth_getBlockByHash", &params, &result);
+    let late = late.exchange((190, 203), 1, "eth_getBlockByHash", &params, &Value::Null);
+    let late = late.asked(200, "eth_getBlockByHash", &params, &Value::Null);
+    assert_eq!(late.breaches(), []);
     // Who says so is below the reference; at it, with others there; at it, and nobody else is.
     assert_eq!(gone([29, 30, 30], &[0], false), [Breach::ReceiptVanished]);
     assert_eq!(gone([29, 30, 29], &all, false), [Breach::ReceiptVanished]);
