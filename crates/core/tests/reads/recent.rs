@@ -62,7 +62,13 @@ fn headers_that_link_make_a_chain() {
     assert_eq!(recent.number_of(&hash(103, 0)), Some(103));
     assert!(recent.contains(block(103, 0)) && !recent.contains(block(103, 1)));
     assert_eq!(recent.observe(main_chain(104), 2, now), Link::Known);
-    assert_eq!(recent.observe(main_chain(99), 2, now), Link::Old);
+    // Below it what the links reach belongs to the chain, in whatever order it comes.
+    assert_eq!(recent.observe(main_chain(97), 2, now), Link::Old);
+    assert_eq!(recent.observe(header(98, 1, 97), 2, now), Link::Old);
+    assert_eq!(recent.observe(main_chain(99), 2, now), Link::Known);
+    assert_eq!(recent.fill(main_chain(98), now), Link::Known);
+    assert!((97..=99).all(|number| recent.contains(block(number, 0))));
+    assert_eq!(recent.hash_at(96), None);
     assert!(!recent.is_disputed(105));
 }
 

