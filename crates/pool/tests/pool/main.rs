@@ -6,6 +6,8 @@
 )]
 
 mod abandon;
+#[cfg(feature = "alloy")]
+mod alloy;
 mod answers;
 mod batch;
 mod bench;
@@ -18,6 +20,8 @@ mod heads;
 mod http;
 mod limits;
 mod missing;
+#[cfg(feature = "alloy")]
+mod operation;
 mod probes;
 mod race;
 mod reads;
