@@ -81,14 +81,15 @@ mod operations {
         ///
         /// # Panics
         /// As there.
-        pub async fn execute_with_retry<'a, T, E, F>(
+        pub async fn execute_with_retry<'a, T, E, F, R>(
             &self,
             network: impl Into<Network<'a>>,
             options: OperationOptions,
             operation: F,
         ) -> Result<T, OperationError<E>>
         where
-            F: AsyncFn(Pinned) -> Result<T, E>,
+            F: Fn(Pinned) -> R,
+            R: Future<Output = Result<T, E>>,
             E: Failure,
         {
             let pool = self.get(network)?;
@@ -102,14 +103,15 @@ mod operations {
         ///
         /// # Panics
         /// As there.
-        pub async fn execute_once<'a, T, E, F>(
+        pub async fn execute_once<'a, T, E, F, R>(
             &self,
             network: impl Into<Network<'a>>,
             options: OperationOptions,
             operation: F,
         ) -> Result<T, OperationError<E>>
         where
-            F: AsyncFnOnce(Pinned) -> Result<T, E>,
+            F: FnOnce(Pinned) -> R,
+            R: Future<Output = Result<T, E>>,
             E: Failure,
         {
             let pool = self.get(network)?;

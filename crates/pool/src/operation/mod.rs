@@ -61,13 +61,14 @@ impl Pool {
     ///
     /// # Panics
     /// Outside a tokio runtime with time and I/O, and where the closure does.
-    pub async fn execute_with_retry<T, E, F>(
+    pub async fn execute_with_retry<T, E, F, R>(
         &self,
         options: OperationOptions,
         operation: F,
     ) -> Result<T, OperationError<E>>
     where
-        F: AsyncFn(Pinned) -> Result<T, E>,
+        F: Fn(Pinned) -> R,
+        R: Future<Output = Result<T, E>>,
         E: Failure,
     {
         let mut run = Run::new(self.inner(), options, true);
@@ -101,13 +102,14 @@ impl Pool {
     ///
     /// # Panics
     /// As [`Pool::execute_with_retry`].
-    pub async fn execute_once<T, E, F>(
+    pub async fn execute_once<T, E, F, R>(
         &self,
         options: OperationOptions,
         operation: F,
     ) -> Result<T, OperationError<E>>
     where
-        F: AsyncFnOnce(Pinned) -> Result<T, E>,
+        F: FnOnce(Pinned) -> R,
+        R: Future<Output = Result<T, E>>,
         E: Failure,
     {
         let mut run = Run::new(self.inner(), options, false);

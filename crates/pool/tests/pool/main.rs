@@ -11,6 +11,7 @@ mod alloy;
 mod answers;
 mod batch;
 mod bench;
+mod building;
 mod cancel;
 mod chain;
 mod events;

@@ -2,7 +2,9 @@
 
 use super::{numbered, pool};
 use crate::fake::{Reply, endpoint, s};
+use alloy_primitives::U64;
 use alloy_provider::Provider;
+use alloy_rpc_client::PollerBuilder;
 use highwater::{PinnedError, PinnedFault};
 
 // L-5
@@ -41,9 +43,9 @@ async fn its_pollers_go_on_after_operations_and_end_with_the_pool() {
     let pool = pool(&fakes);
     let fixed = pool.fixed("a").unwrap();
     let client = fixed.rpc_client();
-    let mut poller = client.prepare_static_poller("eth_blockNumber", ());
+    let mut poller: PollerBuilder<(), U64> = client.prepare_static_poller("eth_blockNumber", ());
     poller = poller.with_poll_interval(s(1));
-    let mut blocks = poller.spawn::<alloy_primitives::U64>();
+    let mut blocks = poller.spawn();
     for _ in 0..3 {
         assert_eq!(blocks.recv().await.unwrap().to::<u64>(), 100);
     }

@@ -6,7 +6,7 @@ use alloy_primitives::Address;
 use alloy_provider::Provider;
 use alloy_transport::TransportError;
 use highwater::{
-    AttemptError, EndpointDataError, OperationError, OperationOptions, Pinned,
+    AttemptError, EndpointDataError, OperationError, OperationOptions,
     core::{classify::Class, settings::RetryCount},
 };
 use std::sync::{
@@ -70,7 +70,7 @@ async fn a_future_of_a_plain_closure_can_be_spawned() {
         let pool = pool.clone();
         async move {
             let options = OperationOptions::default();
-            let got = pool.execute_with_retry(options, |provider: Pinned| async move {
+            let got = pool.execute_with_retry(options, |provider| async move {
                 provider.get_gas_price().await
             });
             got.await.unwrap()
@@ -335,4 +335,23 @@ async fn work_that_outlives_its_run_sends_nothing_more() {
     let ended = highwater::PinnedError::from_transport(&error).unwrap();
     assert_eq!(ended.fault, highwater::PinnedFault::Ended);
     assert_eq!(fakes[0].count("eth_gasPrice"), 1);
+}
+
+// L-5, R-36
+#[tokio::test(start_paused = true)]
+async fn a_transaction_whose_answer_is_lost_fails_the_single_run_and_was_sent_once() {
+    let fakes = numbered(2);
+    fakes[0].on("eth_sendRawTransaction", Reply::reset());
+    let pool = pool(&fakes);
+    let got = pool.execute_once(OperationOptions::default(), async |provider| {
+        let sent = provider.send_raw_transaction(&[2, 1]).await?;
+        Ok::<_, TransportError>(*sent.tx_hash())
+    });
+    let OperationError::Failed(error) = got.await.unwrap_err() else {
+        panic!("another end")
+    };
+    let fault = &highwater::PinnedError::from_transport(&error).unwrap().fault;
+    assert!(matches!(fault, highwater::PinnedFault::Failed(_)));
+    let sent = |fake: &crate::fake::Fake| fake.count("eth_sendRawTransaction");
+    assert_eq!(fakes.iter().map(sent).collect::<Vec<_>>(), [1, 0]);
 }
