@@ -193,10 +193,7 @@ impl Chain {
     /// When it does not start.
     #[must_use]
     pub fn impostor(&self, index: usize, id: u64) -> Anvil {
-        Anvil::start_with(
-            self.nodes[index].address,
-            &["--chain-id", &id.to_string()],
-        )
+        Anvil::start_with(self.nodes[index].address, &["--chain-id", &id.to_string()])
     }
 
     /// Makes what a node's disk would hold now: all blocks and every state.

@@ -52,10 +52,7 @@ impl World {
         }
     }
 
-    async fn mined(
-        &mut self,
-        sent: PendingTransactionBuilder<Ethereum>,
-    ) -> TransactionReceipt {
+    async fn mined(&mut self, sent: PendingTransactionBuilder<Ethereum>) -> TransactionReceipt {
         self.chain.mine_pools();
         // The pool hears of the block now and not with the next probe.
         self.pool.probe().await;
@@ -117,7 +114,9 @@ fn right<T: PartialEq + std::fmt::Debug>(
 /// An error of the pool's, or an endpoint's status.
 fn typed(error: &alloy::transports::TransportError) {
     let known = Error::from_transport(error).is_some()
-        || error.as_transport_err().is_some_and(|kind| kind.is_http_error());
+        || error
+            .as_transport_err()
+            .is_some_and(|kind| kind.is_http_error());
     assert!(known, "{error:?}");
 }
 

@@ -4,7 +4,7 @@
 
 use alloy_primitives::{Address, U256};
 use alloy_provider::{Provider, ProviderBuilder};
-use highwater::{CallOptions, Error, PoolCallExt, Pool};
+use highwater::{CallOptions, Error, Pool, PoolCallExt};
 use highwater_lab::sockets::{Answer, ScriptedNode};
 use std::time::Duration;
 
@@ -13,7 +13,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let node = ScriptedNode::start().await;
     node.on("eth_getBalance").always(Answer::result("\"0x2a\""));
     let revert = r#"{"code":3,"message":"execution reverted: too late","data":"0x08c379a0"}"#;
-    node.on("eth_estimateGas").always(Answer::error_json(revert));
+    node.on("eth_estimateGas")
+        .always(Answer::error_json(revert));
 
     let pool = Pool::builder().chain(1).endpoint(node.url()).build()?;
     // Before: ProviderBuilder::new().connect_http(url)
@@ -28,7 +29,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert!(Error::from_transport(&error).is_none());
 
     // One call with options of its own.
-    let call = provider.client().request::<_, U256>("eth_getBalance", (Address::ZERO, "latest"));
+    let call = provider
+        .client()
+        .request::<_, U256>("eth_getBalance", (Address::ZERO, "latest"));
     let hasty = CallOptions {
         deadline: Some(Duration::from_secs(2)),
         bypass_cache: true,

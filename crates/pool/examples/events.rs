@@ -44,11 +44,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     pool.request(request, CallOptions::default()).await?;
     for endpoint in pool.snapshot().endpoints {
         // By label and host; the URL is a secret.
-        println!("{} at {}: {:?}", endpoint.label, endpoint.host, endpoint.counters);
+        println!(
+            "{} at {}: {:?}",
+            endpoint.label, endpoint.host, endpoint.counters
+        );
     }
     pool.close();
     // Ends with an error, once nobody can send any more.
-    drop(finished.recv());
+    assert!(finished.recv().is_err());
     assert_eq!(requests.load(Ordering::SeqCst), 3);
     Ok(())
 }

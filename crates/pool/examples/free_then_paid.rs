@@ -22,7 +22,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     // Five requests at once, the chain check among them, and then one in a hundred seconds.
     let budget = Budget {
-        rate: Some(Rate { rps: 0.01, burst: 5.0 }),
+        rate: Some(Rate {
+            rps: 0.01,
+            burst: 5.0,
+        }),
         ..Budget::default()
     };
     let first = Profile {

@@ -19,8 +19,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     for node in &nodes {
         node.on("eth_getBalance").always(Answer::result("\"0x2a\""));
     }
-    nodes[0].on("eth_getTransactionCount").always(Answer::close());
-    nodes[1].on("eth_getTransactionCount").always(Answer::result("\"0x7\""));
+    nodes[0]
+        .on("eth_getTransactionCount")
+        .always(Answer::close());
+    nodes[1]
+        .on("eth_getTransactionCount")
+        .always(Answer::result("\"0x7\""));
     let ethereum = Pool::builder()
         .chain("ethereum")
         .endpoint(nodes[0].url())

@@ -12,7 +12,8 @@ use highwater_lab::sockets::{Answer, ScriptedNode};
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (down, up) = (ScriptedNode::start().await, ScriptedNode::start().await);
     down.on("eth_gasPrice").always(Answer::close());
-    up.on("eth_gasPrice").always(Answer::result("\"0x3b9aca00\""));
+    up.on("eth_gasPrice")
+        .always(Answer::result("\"0x3b9aca00\""));
 
     // In a program of yours the URLs are those of your endpoints.
     let pool = Pool::builder()

@@ -15,7 +15,7 @@ pub mod write;
 
 pub use action::{Action, Leftover, Outcome, Report};
 pub use best::usefulness;
-pub(crate) use round::backoff;
 pub use machine::Machine;
 pub use plan::{Plan, Privacy};
+pub(crate) use round::backoff;
 pub use settled::{Content, Delivery, Settled};

@@ -63,9 +63,7 @@ impl Pool {
         let measured = measured.and_then(|heads| heads.block_time);
         let listed = || state.router.chain().and_then(chains::by_id);
         let block_time = measured.or_else(|| listed().map(|chain| chain.block_time));
-        block_time.map_or(UNKNOWN_POLL, |time| {
-            (time / 2).clamp(LEAST_POLL, MOST_POLL)
-        })
+        block_time.map_or(UNKNOWN_POLL, |time| (time / 2).clamp(LEAST_POLL, MOST_POLL))
     }
 }
 

@@ -83,7 +83,9 @@ impl PoolTransport {
             }
             RequestPacket::Batch(requests) => {
                 let batch = ClientBatch::new();
-                let calls = requests.iter().map(|request| self.one(request, Some(&batch)));
+                let calls = requests
+                    .iter()
+                    .map(|request| self.one(request, Some(&batch)));
                 let ended = batch.run(join_all(calls)).await;
                 join(&requests, ended)
             }

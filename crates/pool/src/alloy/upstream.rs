@@ -7,18 +7,15 @@ use crate::{
 use alloy_json_rpc::{
     PartiallySerializedRequest, RequestPacket, Response, ResponsePacket, ResponsePayload, RpcError,
 };
-use alloy_transport::{BoxTransport, HttpError, IntoBoxTransport, TransportError, TransportErrorKind};
+use alloy_transport::{
+    BoxTransport, HttpError, IntoBoxTransport, TransportError, TransportErrorKind,
+};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use highwater_core::call::Delivery;
 use http::{HeaderMap, HeaderValue, header};
 use serde_json::value::RawValue;
-use std::{
-    fmt::Write,
-    future::poll_fn,
-    sync::Arc,
-    time::Duration,
-};
+use std::{fmt::Write, future::poll_fn, sync::Arc, time::Duration};
 use tower_service::Service;
 
 impl Endpoint {

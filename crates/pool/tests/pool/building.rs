@@ -36,7 +36,10 @@ fn an_option_out_of_range_is_refused_by_name() {
         ("endpoints", Pool::builder().chain(1)),
         ("endpoints", good().endpoint("ftp://node.example")),
         ("label", good().endpoint(Endpoint::url(url()).label(""))),
-        ("weight", good().endpoint(Endpoint::url(url()).profile(weightless))),
+        (
+            "weight",
+            good().endpoint(Endpoint::url(url()).profile(weightless)),
+        ),
         ("timeout", good().timeout(Duration::ZERO)),
         ("deadline", good().deadline(Duration::from_micros(999))),
         (

@@ -15,13 +15,15 @@ fn packet() -> RequestPacket {
     let requests = ["eth_getBalance", "eth_getCode", "eth_chainId"];
     let request = |(id, method)| {
         let params = ("0x0000000000000000000000000000000000000001", "latest");
-        Request::new(method, Id::Number(id), params).serialize().unwrap()
+        Request::new(method, Id::Number(id), params)
+            .serialize()
+            .unwrap()
     };
     (1..).zip(requests).map(request).collect()
 }
 
 /// Polls a future so many times, each time once something woke it; true once it is ready.
-async fn poll_times<F: Future>(future: &mut Pin<Box<F>>, times: usize) -> bool {
+pub(crate) async fn poll_times<F: Future>(future: &mut Pin<Box<F>>, times: usize) -> bool {
     let mut polls = 0;
     poll_fn(|cx| {
         if polls == times {
@@ -70,12 +72,16 @@ async fn a_call_that_is_dropped_at_any_poll_leaves_no_slot_token_or_task() {
             ..Settings::default()
         };
         let pool = builder(&fakes, settings).build().unwrap();
-        let tasks = tokio::runtime::Handle::current().metrics().num_alive_tasks();
+        let tasks = tokio::runtime::Handle::current()
+            .metrics()
+            .num_alive_tasks();
         let mut call = Box::pin(pool.transport().call(packet()));
         done = poll_times(&mut call, times).await;
         drop(call);
         at_rest(&pool, &fakes).await;
-        let left = tokio::runtime::Handle::current().metrics().num_alive_tasks();
+        let left = tokio::runtime::Handle::current()
+            .metrics()
+            .num_alive_tasks();
         assert_eq!(left, tasks, "after {times} polls");
         // It works as before.
         let again = pool.transport().call(packet()).await.unwrap();

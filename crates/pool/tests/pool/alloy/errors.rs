@@ -67,7 +67,11 @@ async fn a_status_and_its_stated_wait_reach_outer_layers() {
     said.sort_unstable();
     assert_eq!(
         said,
-        ["a rate_limited", "all endpoints failed", "b bad_gateway_html"]
+        [
+            "a rate_limited",
+            "all endpoints failed",
+            "b bad_gateway_html"
+        ]
     );
 }
 

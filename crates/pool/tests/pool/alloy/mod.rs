@@ -1,7 +1,7 @@
 //! The pool as a transport of alloy, and transports of alloy as endpoints (L-1, L-2).
 
 mod batch;
-mod drop;
+pub(crate) mod drop;
 mod errors;
 mod layer;
 mod options;

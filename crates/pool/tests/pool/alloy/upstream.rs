@@ -36,7 +36,10 @@ impl Service<RequestPacket> for Failing {
     fn call(&mut self, packet: RequestPacket) -> TransportFut<'static> {
         let request = packet.as_single().unwrap();
         let ended = if request.method() == "eth_chainId" {
-            let text = format!(r#"{{"jsonrpc":"2.0","id":{},"result":"0x1"}}"#, request.id());
+            let text = format!(
+                r#"{{"jsonrpc":"2.0","id":{},"result":"0x1"}}"#,
+                request.id()
+            );
             Ok(serde_json::from_str(&text).unwrap())
         } else {
             Err((self.0)())

@@ -29,7 +29,11 @@ async fn all_reads_of_a_run_see_one_block() {
         Ok::<_, TransportError>((number, provider.block().await?))
     });
     assert_eq!(got.await.unwrap(), (100, Some(100)));
-    let asked: Vec<_> = fakes[0].seen().into_iter().map(|seen| seen.params).collect();
+    let asked: Vec<_> = fakes[0]
+        .seen()
+        .into_iter()
+        .map(|seen| seen.params)
+        .collect();
     let zero = Address::ZERO;
     let expected = [
         "[]".to_owned(),
@@ -40,7 +44,9 @@ async fn all_reads_of_a_run_see_one_block() {
     ];
     assert_eq!(asked, expected);
     // The next operation sees the chain as it is then, and without the option reads are as written.
-    let got = pool.execute_with_retry(options(), async |provider| provider.get_block_number().await);
+    let got = pool.execute_with_retry(options(), async |provider| {
+        provider.get_block_number().await
+    });
     assert_eq!(got.await.unwrap(), 150);
     let got = pool.execute_with_retry(OperationOptions::default(), async |provider| {
         provider.get_balance(Address::ZERO).await?;

@@ -13,7 +13,10 @@ use highwater::{
 };
 use std::sync::Arc;
 
-async fn ended(pool: &Pool, options: OperationOptions) -> OperationError<alloy_transport::TransportError> {
+async fn ended(
+    pool: &Pool,
+    options: OperationOptions,
+) -> OperationError<alloy_transport::TransportError> {
     let run = pool.execute_with_retry(options, async |provider| provider.get_gas_price().await);
     run.await.unwrap_err()
 }

@@ -2,6 +2,7 @@
 
 mod block;
 mod choice;
+mod dropped;
 mod ends;
 mod fixed;
 mod health;

@@ -211,7 +211,7 @@ async fn unusable_data_starts_the_closure_again_and_cools_the_endpoint_down() {
     });
     assert_eq!(got.await.unwrap(), 1);
     let circuit = &pool.snapshot().endpoints[0].circuit.endpoint;
-    assert_eq!((circuit.left, circuit.strikes), (s(5) - ms(3), 0));
+    assert_eq!((circuit.left, circuit.strikes), (s(5) - ms(2), 0));
     let got = pool.execute_once(OperationOptions::default(), async |_| {
         Err::<(), _>(EndpointDataError::new("odd"))
     });
@@ -240,7 +240,11 @@ async fn every_endpoint_is_tried_once_then_comes_a_backoff() {
     let OperationError::AllEndpointsFailed { attempts, last } = error else {
         panic!("{error:?}")
     };
-    assert!(attempts.iter().all(|attempt| attempt.class == Class::Behind));
+    assert!(
+        attempts
+            .iter()
+            .all(|attempt| attempt.class == Class::Behind)
+    );
     let last = last.unwrap();
     assert_eq!(last.as_error_resp().unwrap().message, "header not found");
     for (round, names) in attempts.chunks(3).enumerate() {
@@ -249,7 +253,12 @@ async fn every_endpoint_is_tried_once_then_comes_a_backoff() {
         assert_eq!(names, ["a", "b", "c"], "round {round}");
     }
     let begun: Vec<_> = fakes[0].seen().iter().map(|seen| seen.at).collect();
-    assert!(begun.windows(2).skip(1).all(|two| two[1] - two[0] >= ms(50)));
+    assert!(
+        begun
+            .windows(2)
+            .skip(1)
+            .all(|two| two[1] - two[0] >= ms(50))
+    );
 }
 
 // L-5
@@ -350,7 +359,9 @@ async fn a_transaction_whose_answer_is_lost_fails_the_single_run_and_was_sent_on
     let OperationError::Failed(error) = got.await.unwrap_err() else {
         panic!("another end")
     };
-    let fault = &highwater::PinnedError::from_transport(&error).unwrap().fault;
+    let fault = &highwater::PinnedError::from_transport(&error)
+        .unwrap()
+        .fault;
     assert!(matches!(fault, highwater::PinnedFault::Failed(_)));
     let sent = |fake: &crate::fake::Fake| fake.count("eth_sendRawTransaction");
     assert_eq!(fakes.iter().map(sent).collect::<Vec<_>>(), [1, 0]);

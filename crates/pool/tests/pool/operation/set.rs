@@ -44,7 +44,10 @@ async fn a_network_is_named_by_its_id_or_by_its_name() {
 #[tokio::test(start_paused = true)]
 async fn an_unknown_network_is_a_typed_error_and_sends_nothing() {
     let set = set();
-    for (network, said) in [(Network::from(5), "5"), (Network::from("nowhere"), "nowhere")] {
+    for (network, said) in [
+        (Network::from(5), "5"),
+        (Network::from("nowhere"), "nowhere"),
+    ] {
         let got = set.execute_with_retry(network, OperationOptions::default(), async |provider| {
             provider.get_gas_price().await
         });
