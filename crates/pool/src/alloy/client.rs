@@ -57,12 +57,11 @@ impl Pool {
     }
 
     pub(crate) fn poll_interval_of(inner: &Inner) -> Duration {
-        let now = inner.now();
         let state = inner.lock();
-        let measured = state.router.heads_view(now);
-        let measured = measured.and_then(|heads| heads.block_time);
         let listed = || state.router.chain().and_then(chains::by_id);
-        let block_time = measured.or_else(|| listed().map(|chain| chain.block_time));
+        let block_time = state.router.block_time();
+        let block_time = block_time.or_else(|| listed().map(|chain| chain.block_time));
+        drop(state);
         block_time.map_or(UNKNOWN_POLL, |time| (time / 2).clamp(LEAST_POLL, MOST_POLL))
     }
 }
