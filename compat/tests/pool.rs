@@ -14,7 +14,7 @@ use alloy::{
     sol,
     sol_types::{Revert, SolError},
 };
-use highwater::core::router::Identity;
+use highwater::core::{router::Identity, settings::Settings};
 use highwater::{AttemptError, Error, OperationError, OperationOptions, Pool};
 use highwater_compat::{ACCOUNT, CELL_CREATION, CELL_REASON, CHAIN_ID, Chain, KEY};
 use std::time::Duration;
@@ -37,8 +37,12 @@ struct World {
 
 impl World {
     fn start() -> Self {
+        Self::with(Settings::default())
+    }
+
+    fn with(settings: Settings) -> Self {
         let chain = Chain::start(2);
-        let builder = Pool::builder().chain(CHAIN_ID);
+        let builder = Pool::builder().chain(CHAIN_ID).settings(settings);
         let urls = chain.urls();
         let builder = urls.iter().fold(builder, |b, url| b.endpoint(url.as_str()));
         let pool = builder.build().expect("a pool");
@@ -154,7 +158,15 @@ async fn contracts_fillers_receipts_batches_and_reverts_work_over_the_pool() {
 // L-2, L-5, L-6
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_that_dies_comes_back_empty_or_on_another_chain_is_never_believed() {
-    let mut world = World::start();
+    // With the breaker it is left alone for a while, without it is asked all the time.
+    for enabled in [true, false] {
+        let mut settings = Settings::default();
+        settings.breaker.enabled = enabled;
+        changes_places(World::with(settings)).await;
+    }
+}
+
+async fn changes_places(mut world: World) {
     let address = world.deploy().await;
     let cell = Cell::new(address, world.provider.clone());
     let sent = cell.set(U256::from(41)).send().await.unwrap();
@@ -173,9 +185,12 @@ async fn a_node_that_dies_comes_back_empty_or_on_another_chain_is_never_believed
 
     let other = world.chain.impostor(0, 5);
     world.reads(address, 41, mined).await;
-    world.pool.probe().await;
+    let endpoints = world
+        .pool
+        .check_all(Duration::from_secs(10))
+        .await
+        .endpoints;
     world.reads(address, 41, mined).await;
-    let endpoints = world.pool.snapshot().endpoints;
     assert!(
         matches!(endpoints[0].identity, Identity::Quarantined { .. }),
         "{:?}",

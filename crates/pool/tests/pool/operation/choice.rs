@@ -87,3 +87,27 @@ async fn single_runs_neither_measure_nor_explore() {
         assert_eq!(got.await.unwrap(), "a");
     }
 }
+
+// L-5, P-8
+#[tokio::test(start_paused = true)]
+async fn an_endpoint_known_to_be_below_what_operations_have_seen_gets_none_until_it_is_there() {
+    let fakes = numbered(2);
+    fakes[0].head(200);
+    slow(&fakes[0], 50);
+    let pool = pool(&fakes);
+    let number = || {
+        pool.execute_with_retry(OperationOptions::default(), async |provider| {
+            provider.get_gas_price().await?;
+            provider.get_block_number().await
+        })
+    };
+    // The first of each is how its head becomes known.
+    assert_eq!(number().await.unwrap(), 200);
+    assert_eq!(number().await.unwrap(), 100);
+    for _ in 0..5 {
+        assert_eq!(number().await.unwrap(), 200);
+    }
+    fakes[1].head(201);
+    pool.probe().await;
+    assert_eq!(number().await.unwrap(), 201, "the quicker one");
+}
