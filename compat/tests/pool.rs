@@ -169,7 +169,7 @@ async fn a_node_that_dies_comes_back_empty_or_on_another_chain_is_never_believed
 async fn changes_places(mut world: World) {
     let address = world.deploy().await;
     let cell = Cell::new(address, world.provider.clone());
-    let sent = cell.set(U256::from(41)).send().await.unwrap();
+    let sent = cell.set(U256::from(41)).send().await.expect("sent");
     let mined = world.mined(sent).await.transaction_hash;
     world.reads(address, 41, mined).await;
 
