@@ -186,6 +186,16 @@ impl Chain {
             .expect("this node was killed before")
     }
 
+    /// Starts another node at the address of a killed one: with no block, on a chain id of its own. It
+    /// is none of the chain's.
+    ///
+    /// # Panics
+    /// When it does not start.
+    #[must_use]
+    pub fn impostor(&self, index: usize, id: u64) -> Anvil {
+        Anvil::start_with(self.nodes[index].address, &["--chain-id", &id.to_string()])
+    }
+
     /// Makes what a node's disk would hold now: all blocks and every state.
     ///
     /// # Panics

@@ -63,6 +63,15 @@ pub enum Event {
         /// The row of the method.
         method: MethodId,
     },
+    /// An operation moved to another endpoint (L-5).
+    OperationSwitch {
+        /// Who failed it.
+        from: EndpointId,
+        /// Who gets it now.
+        to: EndpointId,
+        /// What failed it there.
+        class: Class,
+    },
     /// A call's first attempt went to several endpoints.
     Race {
         /// The row of the method.

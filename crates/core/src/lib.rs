@@ -14,6 +14,7 @@
 //! | [`classify`] | what an answer means for the call and for the endpoint |
 //! | [`judge`] | an answer's bytes as the end of an attempt |
 //! | [`call`] | one call as a state machine: check, send, wait, finish |
+//! | [`operation`] | an operation that is pinned to one endpoint: which one, and when again |
 //! | [`router`] | the state of the endpoints of one chain, and who serves the next attempt |
 //! | [`stats`], [`score`], [`select`] | books and windows of an endpoint, its score, the strategies |
 //! | [`breaker`], [`identity`] | circuits, exclusions, chain ids |
@@ -50,6 +51,7 @@ pub mod mutant;
 #[cfg(not(feature = "mutants"))]
 mod mutant;
 pub mod now;
+pub mod operation;
 pub mod pin;
 pub mod probe;
 pub mod recent;

@@ -1,7 +1,7 @@
 //! Building a pool.
 
 use crate::{
-    Endpoint, Event, Pool, Totals,
+    Endpoint, Event, Network, Pool, Totals,
     endpoint::Transport,
     inner::{Inner, Parts, State},
     judge::Meanings,
@@ -42,8 +42,8 @@ impl ConfigError {
 /// Collects endpoints and options; [`Builder::build`] does no I/O.
 #[derive(Clone)]
 pub struct Builder {
-    chain: Option<ChainId>,
-    endpoints: Vec<Endpoint>,
+    chain: Option<Result<ChainId, String>>,
+    endpoints: Vec<Result<Endpoint, String>>,
     timeout: Duration,
     deadline: Duration,
     sends: Sends,
@@ -78,19 +78,30 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// The chain that every endpoint must serve. Left out: the first endpoint that answers decides
-    ///
+    /// The chain that every endpoint must serve, by its id or by its name. Left out: the first endpoint
+    /// that answers decides.
     #[must_use]
-    pub const fn chain(mut self, chain: ChainId) -> Self {
-        self.chain = Some(chain);
+    pub fn chain<'a>(mut self, chain: impl Into<Network<'a>>) -> Self {
+        let chain = chain.into();
+        let id = chain.id();
+        self.chain = Some(id.ok_or_else(|| match chain {
+            Network::Id(id) => id.to_string(),
+            Network::Name(name) => name.to_owned(),
+        }));
         self
     }
 
-    /// Adds an endpoint. Who is asked follows from its tier and from what is measured; of
+    /// Adds an endpoint: an [`Endpoint`], or the text of its `http(s)` URL. Who is asked follows from its tier and from what is measured; of
     /// two that are equal the earlier one comes first.
     #[must_use]
-    pub fn endpoint(mut self, endpoint: Endpoint) -> Self {
-        self.endpoints.push(endpoint);
+    pub fn endpoint<E>(mut self, endpoint: E) -> Self
+    where
+        E: TryInto<Endpoint>,
+        E::Error: fmt::Display,
+    {
+        let endpoint = endpoint.try_into();
+        self.endpoints
+            .push(endpoint.map_err(|problem| problem.to_string()));
         self
     }
 
@@ -228,22 +239,32 @@ impl Builder {
                 return Err(ConfigError::new(field, "must be at least 1 ms"));
             }
         }
-        if self.chain == Some(ChainId(0)) {
-            return Err(ConfigError::new("chain", "must not be 0"));
+        let chain = match self.chain {
+            Some(Ok(ChainId(0))) => return Err(ConfigError::new("chain", "must not be 0")),
+            Some(Err(name)) => {
+                let problem = format!("no chain is called {name:?}; an id always works");
+                return Err(ConfigError::new("chain", problem));
+            }
+            Some(Ok(chain)) => Some(chain),
+            None => None,
+        };
+        let mut endpoints = Vec::with_capacity(self.endpoints.len());
+        for endpoint in self.endpoints {
+            endpoints.push(endpoint.map_err(|problem| ConfigError::new("endpoints", problem))?);
         }
         self.http.check()?;
         self.settings
             .check()
             .map_err(|field| ConfigError::new(field, "is out of range"))?;
-        check_endpoints(&self.endpoints)?;
-        let labels = labels(&self.endpoints)?;
-        let profiles = self.endpoints.iter().map(|e| e.profile.clone()).collect();
-        let mut nodes = Vec::with_capacity(self.endpoints.len());
-        for (label, endpoint) in labels.into_iter().zip(self.endpoints) {
+        check_endpoints(&endpoints)?;
+        let labels = labels(&endpoints)?;
+        let profiles = endpoints.iter().map(|e| e.profile.clone()).collect();
+        let mut nodes = Vec::with_capacity(endpoints.len());
+        for (label, endpoint) in labels.into_iter().zip(endpoints) {
             nodes.push(Arc::new(Node::new(label, endpoint.transport, &self.http)?));
         }
         let seed = self.seed.unwrap_or_else(random);
-        let router = Router::new(Arc::new(self.settings), self.chain, profiles, seed);
+        let router = Router::new(Arc::new(self.settings), chain, profiles, seed);
         let sight = Sight::new(router.stale());
         let state = State {
             router,

@@ -21,6 +21,7 @@ use crate::{
     node::Node,
     reads::News,
     sends::Submission,
+    under_way::UnderWay,
     upstream::{Repeat, SendError, SendErrorKind},
 };
 use highwater_core::{
@@ -30,13 +31,13 @@ use highwater_core::{
     jsonrpc::Params,
     learn::Need,
     method::Racing,
-    router::{Router, Ticket},
+    router::Router,
     settings::BatchSettings,
 };
 use parking_lot::MutexGuard;
 use smallvec::SmallVec;
 use std::{
-    sync::{Arc, Weak},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -199,6 +200,8 @@ struct Call<'a> {
     /// Whom each attempt asked.
     sent: SmallVec<[(AttemptId, Arc<Node>); 2]>,
     kept: SmallVec<[(AttemptId, Shown); 1]>,
+    /// What came with the answers of those that failed: a status, a wait.
+    told: Vec<(AttemptId, Option<u16>, Option<Duration>)>,
     /// What failed before the endpoints were replaced.
     earlier: Vec<Attempt>,
     over: bool,
@@ -278,6 +281,7 @@ impl<'a> Call<'a> {
             warm: SmallVec::new(),
             sent: SmallVec::new(),
             kept: SmallVec::new(),
+            told: Vec::new(),
             earlier: Vec::new(),
             over: false,
             news: terms.news,
@@ -296,6 +300,10 @@ impl<'a> Call<'a> {
                 (&judged.settled, self.node(*attempt))
         {
             tracing::debug!(endpoint = %node.label, class = ?verdict.class, "attempt failed");
+            if judged.status.is_some() || verdict.retry_after.is_some() {
+                self.told
+                    .push((*attempt, judged.status, verdict.retry_after));
+            }
         }
         let now = self.inner.now();
         if let Some(news) = &self.news {
@@ -309,7 +317,7 @@ impl<'a> Call<'a> {
             match &self.submission {
                 Some(_) => self.on_submitted(&mut state, attempt, judged, now),
                 None => {
-                    let Judged { settled, shown } = judged;
+                    let Judged { settled, shown, .. } = judged;
                     self.kept.extend(shown.map(|shown| (attempt, shown)));
                     self.machine
                         .on_settled(&mut state.router, attempt, &settled, now);
@@ -484,10 +492,7 @@ impl<'a> Call<'a> {
             let place = self.several.iter().position(is_its);
             let running = place.map(|place| self.several.remove(place));
             // Cancelled where nobody settles it, the end of the runtime included.
-            let loser = Loser {
-                pool: Arc::downgrade(self.inner),
-                ticket: Some(ticket),
-            };
+            let loser = UnderWay::new(Arc::downgrade(self.inner), ticket);
             if let (Leftover::Finish, Some((_, running))) = (leftover, running) {
                 tokio::spawn(async move { loser.settle(&running.await.settled) });
             }
@@ -515,10 +520,16 @@ impl<'a> Call<'a> {
     fn attempt(&self, report: &Report) -> Attempt {
         let asked = report.attempt.and_then(|attempt| self.node(attempt));
         let node = asked.or_else(|| self.nodes.get(report.endpoint.index()));
+        let told = report.attempt.and_then(|attempt| {
+            let mut told = self.told.iter();
+            told.find(|(told, ..)| *told == attempt)
+        });
         Attempt {
             endpoint: node.map(|node| node.label.to_string()).unwrap_or_default(),
             class: report.class,
             detail: report.subclass,
+            status: told.and_then(|(_, status, _)| *status),
+            retry_after: told.and_then(|(.., wait)| *wait),
         }
     }
 }
@@ -531,34 +542,6 @@ impl Drop for Call<'_> {
             let mut state = self.inner.lock();
             self.machine.abandon(&mut state.router, now);
             self.inner.tell(state);
-        }
-    }
-}
-
-/// A request whose call is over. Dropped before its end, it is cancelled.
-struct Loser {
-    pool: Weak<Inner>,
-    ticket: Option<Ticket>,
-}
-
-impl Loser {
-    fn settle(mut self, settled: &Settled) {
-        if let (Some(ticket), Some(inner)) = (self.ticket.take(), self.pool.upgrade()) {
-            let now = inner.now();
-            let mut state = inner.lock();
-            state.router.settle(&ticket, settled, now);
-            inner.tell(state);
-        }
-    }
-}
-
-impl Drop for Loser {
-    fn drop(&mut self) {
-        if let (Some(ticket), Some(inner)) = (self.ticket.take(), self.pool.upgrade()) {
-            let now = inner.now();
-            let mut state = inner.lock();
-            state.router.cancel(&ticket, now);
-            inner.tell(state);
         }
     }
 }

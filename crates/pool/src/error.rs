@@ -12,6 +12,10 @@ pub struct Attempt {
     pub class: Class,
     /// The finer kind, one word from a closed set: `connect`, `tls`, `reset`, `redirect`…
     pub detail: Option<&'static str>,
+    /// The status of its HTTP answer; `None`: there was no answer, or a transport without one.
+    pub status: Option<u16>,
+    /// The wait that it stated, uncapped.
+    pub retry_after: Option<Duration>,
 }
 
 /// A call that no endpoint answered. An endpoint's own error is an [`Answer`](crate::Answer), not

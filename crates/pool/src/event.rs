@@ -4,6 +4,7 @@ use crate::inner::State;
 use highwater_core::{
     ChainId, EndpointId,
     breaker::{Exclusion, Reason},
+    classify::Class,
     event as core,
     method::{Lane, MethodId},
 };
@@ -55,6 +56,15 @@ pub enum Event {
         to: EndpointName,
         /// The method.
         method: &'static str,
+    },
+    /// An operation moved to another endpoint (L-5).
+    OperationSwitch {
+        /// Who failed it.
+        from: EndpointName,
+        /// Who gets it now.
+        to: EndpointName,
+        /// What failed it there.
+        class: Class,
     },
     /// A call's first attempt went to several endpoints.
     Race {
@@ -177,6 +187,11 @@ impl Event {
                 from: name(from),
                 to: name(to),
                 method: method_name(method),
+            },
+            core::Event::OperationSwitch { from, to, class } => Self::OperationSwitch {
+                from: name(from),
+                to: name(to),
+                class,
             },
             core::Event::Race { method, racers } => Self::Race {
                 method: method_name(method),

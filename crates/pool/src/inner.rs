@@ -80,6 +80,9 @@ pub(crate) struct Inner {
     pub(crate) windows: Windows,
     /// Answers, shared requests, what was seen (P-1 to P-17).
     pub(crate) reads: Reads,
+    /// Wakes operations that wait for an endpoint (L-5).
+    #[cfg(feature = "alloy")]
+    pub(crate) waiting: crate::operation::Waiting,
     listeners: Option<Listeners>,
     closed: AtomicBool,
 }
@@ -113,6 +116,8 @@ impl Inner {
             probing: Arc::new(parts.probing),
             windows: Windows::default(),
             reads,
+            #[cfg(feature = "alloy")]
+            waiting: crate::operation::Waiting::default(),
             listeners: parts.listeners,
             closed: AtomicBool::new(false),
         }
@@ -145,6 +150,8 @@ impl Inner {
                 .sight
                 .on_heads(&mut state.router, &self.reads.falls, self.now());
         }
+        #[cfg(feature = "alloy")]
+        self.waiting.on_changes(state.router.changes());
         let Some(listeners) = &self.listeners else {
             return;
         };
@@ -164,6 +171,8 @@ impl Inner {
             return;
         }
         self.probing.close();
+        #[cfg(feature = "alloy")]
+        self.waiting.wake();
         if let Some(listeners) = &self.listeners {
             self.lock().router.events().listen(false);
             listeners.close();

@@ -91,6 +91,11 @@ impl Pool {
         Builder::default()
     }
 
+    #[cfg(feature = "alloy")]
+    pub(crate) const fn inner(&self) -> &Arc<Inner> {
+        &self.inner
+    }
+
     pub(crate) fn from_inner(inner: Inner) -> Self {
         Self {
             inner: Arc::new(inner),

@@ -138,7 +138,7 @@ impl Rounds {
 }
 
 /// `base · 2^round`, at most the cap, jittered.
-fn backoff(settings: &RetrySettings, round: u16, rng: &mut Rng) -> Duration {
+pub(crate) fn backoff(settings: &RetrySettings, round: u16, rng: &mut Rng) -> Duration {
     let doubled = 1_u32.checked_shl(u32::from(round)).unwrap_or(u32::MAX);
     let full = settings.base.saturating_mul(doubled).min(settings.cap);
     match settings.jitter {

@@ -24,6 +24,9 @@ impl Router {
         let Some(heads) = &mut self.heads else { return };
         self.heads_read += 1;
         let seen = heads.observe(endpoint, source, height, now.mono);
+        if seen.moved {
+            self.operations.change();
+        }
         if seen.moved || !seen.trusted {
             self.events.push(|| Event::Head {
                 endpoint,

@@ -14,6 +14,7 @@
 //! | `head` | heads, probes and drift |
 //! | `view` | the block that a read is pinned to |
 //! | `replace` | other endpoints at run time |
+//! | `reserve` | endpoints for pinned operations |
 //! | `explain` | why this endpoint, why now |
 //! | `snapshot` | everything known, to be shown |
 //! | `inflight`, `methods`, `set` | calls under way, method lists, sets of endpoints |
@@ -28,6 +29,7 @@ mod methods;
 mod pick;
 mod race;
 mod replace;
+mod reserve;
 mod set;
 mod settle;
 mod snapshot;
@@ -53,6 +55,7 @@ use crate::{
     event::{Event, EventQueue},
     heads::Heads,
     method::{Lane, MethodId},
+    operation::RouterBook,
     probe::ProbeClock,
     retry_budget::RetryBudget,
     rng::Rng,
@@ -86,6 +89,7 @@ pub struct Router {
     /// Number of the next endpoint.
     next_serial: u32,
     heads_read: u64,
+    operations: RouterBook,
 }
 
 impl Router {
@@ -122,6 +126,7 @@ impl Router {
             events: EventQueue::default(),
             decisions: Decisions::default(),
             lists,
+            operations: RouterBook::new(profiles_len, settings.select),
             settings,
             heads_read: 0,
         }

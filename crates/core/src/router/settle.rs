@@ -139,6 +139,9 @@ impl Router {
         known.in_flight.finish(ticket.slot);
         known.counters.cancelled += 1;
         known.circuit.abandon(&ticket.circuit);
+        if ticket.circuit.is_trial() {
+            self.operations.change();
+        }
         self.tell_request(ticket, RequestEnd::Cancelled, took);
     }
 
@@ -168,6 +171,9 @@ impl Router {
         let took = now.mono.saturating_duration_since(ticket.sent_at);
         let known = &mut self.endpoints[ticket.endpoint.index()];
         known.in_flight.finish(ticket.slot);
+        if ticket.circuit.is_trial() {
+            self.operations.change();
+        }
         let end = match settled {
             Settled::Result { content, head } => {
                 self.on_result(ticket, *content, took, now);
@@ -294,6 +300,13 @@ impl Router {
         changes: impl IntoIterator<Item = Change>,
     ) {
         for change in changes {
+            match change {
+                Change::Ejected { .. } | Change::Excluded { .. } => {
+                    self.endpoints[endpoint.index()].operations.ejections += 1;
+                }
+                Change::Restored { .. } | Change::MethodOff(_) => {}
+            }
+            self.operations.change();
             self.events.push(|| match change {
                 Change::Ejected {
                     lane,

@@ -6,9 +6,12 @@
 )]
 
 mod abandon;
+#[cfg(feature = "alloy")]
+mod alloy;
 mod answers;
 mod batch;
 mod bench;
+mod building;
 mod cancel;
 mod chain;
 mod events;
@@ -19,6 +22,8 @@ mod http;
 mod limits;
 mod logs;
 mod missing;
+#[cfg(feature = "alloy")]
+mod operation;
 mod probes;
 mod race;
 mod reads;

@@ -5,6 +5,7 @@ mod capabilities;
 mod explained;
 mod probes;
 mod replaced;
+mod reserved;
 mod views;
 
 use super::*;
