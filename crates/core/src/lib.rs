@@ -16,6 +16,7 @@
 //! | [`call`] | one call as a state machine: check, send, wait, finish |
 //! | [`router`] | the state of the endpoints of one chain, and who serves the next attempt |
 //! | [`stats`], [`score`], [`select`] | books and windows of an endpoint, its score, the strategies |
+//! | [`scores`] | what of the books is kept across a restart, and what of that is believed |
 //! | [`breaker`], [`identity`] | circuits, exclusions, chain ids |
 //! | [`bucket`], [`retry_budget`] | what may be sent: accounts, learned limits, retries |
 //! | [`heads`], [`probe`], [`learn`] | heads and whom to believe, when to probe, what an endpoint has |
@@ -55,6 +56,7 @@ pub mod retry_budget;
 pub mod rng;
 pub mod router;
 pub mod score;
+pub mod scores;
 pub mod select;
 pub mod senders;
 pub mod settings;

@@ -15,6 +15,7 @@
 //! | `view` | the block that a read is pinned to |
 //! | `replace` | other endpoints at run time |
 //! | `explain` | why this endpoint, why now |
+//! | `scores` | the books, kept across a restart |
 //! | `snapshot` | everything known, to be shown |
 //! | `inflight`, `methods`, `set` | calls under way, method lists, sets of endpoints |
 
@@ -28,6 +29,7 @@ mod methods;
 mod pick;
 mod race;
 mod replace;
+mod scores;
 mod set;
 mod settle;
 mod snapshot;
@@ -86,6 +88,8 @@ pub struct Router {
     /// Number of the next endpoint.
     next_serial: u32,
     heads_read: u64,
+    /// Samples that calls gave.
+    samples: u64,
 }
 
 impl Router {
@@ -124,6 +128,7 @@ impl Router {
             lists,
             settings,
             heads_read: 0,
+            samples: 0,
         }
     }
 

@@ -5,6 +5,7 @@ mod capabilities;
 mod explained;
 mod probes;
 mod replaced;
+mod scores;
 mod views;
 
 use super::*;
