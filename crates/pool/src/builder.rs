@@ -7,6 +7,7 @@ use crate::{
     judge::Meanings,
     listen::{Listener, Listeners},
     node::Node,
+    persist::{Keeper, Store},
     probe::{IsActive, Probing},
     reads::Sight,
     sends::{Memory, Sends},
@@ -54,6 +55,7 @@ pub struct Builder {
     is_active: Option<IsActive>,
     listeners: Vec<Listener>,
     totals: Option<Totals>,
+    persist: Option<Arc<dyn Store>>,
 }
 
 impl Default for Builder {
@@ -71,6 +73,7 @@ impl Default for Builder {
             is_active: None,
             listeners: Vec::new(),
             totals: None,
+            persist: None,
         }
     }
 }
@@ -165,6 +168,14 @@ impl Builder {
         self
     }
 
+    /// Where what was learned is kept across a restart (P-27): loaded once at the first call, which it
+    /// never holds up, and saved at most every ten seconds and when the pool closes. Default: nowhere.
+    #[must_use]
+    pub fn persist(mut self, store: impl Store) -> Self {
+        self.persist = Some(Arc::new(store));
+        self
+    }
+
     /// What every random draw of the routing follows from. Default: the operating system's
     /// randomness.
     #[must_use]
@@ -252,6 +263,7 @@ impl Builder {
             http: self.http,
             probing: Probing::new(self.is_active),
             listeners: Listeners::start(self.listeners)?,
+            keeper: self.persist.map(|store| Keeper::new(store, self.timeout)),
         };
         Ok(Pool::from_inner(Inner::new(state, parts)))
     }

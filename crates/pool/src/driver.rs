@@ -85,6 +85,7 @@ pub(crate) async fn carry(
     if inner.is_closed() {
         return Err(Error::Closed);
     }
+    inner.wake_keeper();
     let row = request.descriptor;
     let may_repeat = row.is_read() && !options.solitary;
     let (mut call, mut next) = Call::begin(inner, request, options, terms);

@@ -6,6 +6,7 @@ use crate::{
     judge::Meanings,
     listen::Listeners,
     node::Node,
+    persist::Keeper,
     probe::Probing,
     reads::{Reads, Sight},
     sends::{Memory, Sends},
@@ -81,6 +82,8 @@ pub(crate) struct Inner {
     /// Answers, shared requests, what was seen (P-1 to P-17).
     pub(crate) reads: Reads,
     listeners: Option<Listeners>,
+    /// Who keeps what was learned (P-27).
+    pub(crate) keeper: Option<Arc<Keeper>>,
     closed: AtomicBool,
 }
 
@@ -93,6 +96,7 @@ pub(crate) struct Parts {
     pub(crate) http: HttpOptions,
     pub(crate) probing: Probing,
     pub(crate) listeners: Option<Listeners>,
+    pub(crate) keeper: Option<Arc<Keeper>>,
 }
 
 impl Inner {
@@ -113,6 +117,7 @@ impl Inner {
             windows: Windows::default(),
             reads,
             listeners: parts.listeners,
+            keeper: parts.keeper,
             closed: AtomicBool::new(false),
         }
     }
@@ -163,6 +168,9 @@ impl Inner {
             return;
         }
         self.probing.close();
+        if let Some(keeper) = &self.keeper {
+            keeper.close(self);
+        }
         if let Some(listeners) = &self.listeners {
             self.lock().router.events().listen(false);
             listeners.close();

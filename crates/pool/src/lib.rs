@@ -47,6 +47,7 @@ mod judge;
 mod listen;
 mod node;
 mod nonce;
+mod persist;
 mod pool;
 mod probe;
 mod reads;
@@ -63,11 +64,16 @@ pub use answer::{Answer, Origin, Payload};
 pub use builder::{Builder, ConfigError};
 pub use endpoint::Endpoint;
 pub use error::{Attempt, Error};
-pub use event::{CacheEnd, EndpointName, Event, RequestEnd};
+pub use event::{CacheEnd, EndpointName, Event, PersistEnd, RequestEnd};
 pub use explain::{Considered, Decision, Explanation};
 pub use fold::ClientBatch;
 pub use highwater_core as core;
-pub use highwater_core::{TxHash, call::write::Policy as SendPolicy};
+pub use highwater_core::{
+    TxHash,
+    call::write::Policy as SendPolicy,
+    scores::{Restored, Scores, ScoresError},
+};
+pub use persist::{FileStore, Store, StoreError};
 pub use pool::{CallOptions, Pool, Request};
 pub use reads::{CacheStats, Viewer};
 pub use secret::{Scrubber, SecretUrl};

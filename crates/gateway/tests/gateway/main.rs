@@ -14,6 +14,7 @@ mod error_rules;
 mod explain;
 mod framing;
 mod heads;
+mod kept;
 mod keys;
 mod limits;
 mod options;

@@ -18,6 +18,7 @@ mod heads;
 mod http;
 mod limits;
 mod missing;
+mod persist;
 mod probes;
 mod race;
 mod reads;
