@@ -22,6 +22,7 @@
 //! | [`heads`], [`probe`], [`learn`] | heads and whom to believe, when to probe, what an endpoint has |
 //! | [`pin`], [`floor`] | which block `latest` is for a call, and what a caller has seen already |
 //! | [`flight`], [`cache`] | who shares a request, and which answers are kept and served again |
+//! | [`filter`] | filters under ids of ours: whose they are, how far they were polled |
 //! | [`answer`], [`recent`] | the block that an answer names, and the hashes of recent blocks |
 //! | [`settings`], [`event`] | all options of the engine, all it tells |
 //! | [`rng`], [`sliding`], [`id`], [`now`] | a seeded generator, sliding counts, identifiers, time |
@@ -35,6 +36,7 @@ pub mod call;
 pub mod chains;
 pub mod classify;
 pub mod event;
+pub mod filter;
 pub mod flight;
 pub mod floor;
 pub mod heads;

@@ -46,7 +46,7 @@ mod submitting;
 pub(crate) const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// What binds a call beside its options.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Terms {
     /// The blocks that it is about.
     pub(crate) need: Need,
@@ -54,6 +54,10 @@ pub(crate) struct Terms {
     pub(crate) pinned: bool,
     /// The head that an endpoint must have (P-8).
     pub(crate) least_head: Option<u64>,
+    /// The one endpoint that may serve it, and with one attempt.
+    pub(crate) only: Option<Arc<Node>>,
+    /// The endpoint that is asked first while it can be.
+    pub(crate) first: Option<Arc<Node>>,
     /// The label of an endpoint that others are asked before.
     pub(crate) avoid: Option<Arc<str>>,
     /// Many wait for it.
@@ -235,7 +239,13 @@ impl<'a> Call<'a> {
         plan.solitary = options.solitary;
         plan.privacy = sends.privacy(row);
         plan.allowed = state.router.allowed(request.method);
+        if let Some(only) = &terms.only {
+            plan.only = Some(state.place(only).unwrap_or(EndpointId::GONE));
+            plan.once = true;
+        }
+        let first = terms.first.as_ref().and_then(|node| state.place(node));
         plan.prefer = match (&terms.avoid, about) {
+            _ if first.is_some() => Some(first.into_iter().collect()),
             (Some(avoid), _) => Some(state.others(avoid)),
             (None, Some(about)) => state.seen_by(about.account, now),
             (None, None) => None,

@@ -2,6 +2,7 @@
 
 use crate::{
     Error,
+    filters::Filters,
     fold::Windows,
     judge::Meanings,
     listen::Listeners,
@@ -50,6 +51,12 @@ impl State {
         u16::try_from(place).ok().map(EndpointId)
     }
 
+    /// The endpoint with a label.
+    pub(crate) fn node_labelled(&self, label: &str) -> Option<Arc<Node>> {
+        let mut nodes = self.nodes.iter();
+        nodes.find(|node| *node.label == *label).cloned()
+    }
+
     /// The place of an endpoint; `None`: it is not in the pool any more.
     pub(crate) fn place(&self, node: &Node) -> Option<EndpointId> {
         place(&self.nodes, node)
@@ -79,6 +86,8 @@ pub(crate) struct Inner {
     pub(crate) probing: Arc<Probing>,
     /// Calls that wait for others to travel with.
     pub(crate) windows: Windows,
+    /// Filters under ids of ours (L-4).
+    pub(crate) filters: Filters,
     /// Answers, shared requests, what was seen (P-1 to P-17).
     pub(crate) reads: Reads,
     listeners: Option<Listeners>,
@@ -115,6 +124,7 @@ impl Inner {
             http: parts.http,
             probing: Arc::new(parts.probing),
             windows: Windows::default(),
+            filters: Filters::default(),
             reads,
             listeners: parts.listeners,
             keeper: parts.keeper,

@@ -41,6 +41,7 @@ mod endpoint;
 mod error;
 mod event;
 mod explain;
+mod filters;
 mod fold;
 mod inner;
 mod judge;

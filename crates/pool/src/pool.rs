@@ -4,6 +4,7 @@ use crate::{
     Answer, Builder, CacheStats, ClientBatch, ConfigError, Decision, Endpoint, Error, Explanation,
     Restored, Scores, ScoresError, Sends, Snapshot, Totals, Viewer,
     check::check,
+    filters,
     inner::Inner,
     nonce,
     probe::{Driver, probe},
@@ -107,6 +108,9 @@ impl Pool {
         if nonce::is_about_accounts(request.descriptor) {
             // Boxed: every other call's future would be larger by it.
             return Box::pin(nonce::request(&self.inner, request, options)).await;
+        }
+        if filters::is_about_filters(request.descriptor) {
+            return Box::pin(filters::request(&self.inner, request, options)).await;
         }
         reads::request(&self.inner, request, options, None).await
     }

@@ -5,7 +5,11 @@ use highwater::{Scores, Totals};
 use highwater_gateway::{Gateway, ServeError, Settings};
 use highwater_lab::sockets::ScriptedNode;
 use serde_json::Value;
-use std::{fs, net::SocketAddr, path::PathBuf};
+use std::{
+    fs,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
 
 /// A folder that is not there yet.
 fn fresh(name: &str) -> PathBuf {
@@ -15,10 +19,10 @@ fn fresh(name: &str) -> PathBuf {
     folder
 }
 
-fn kept_in(folder: &PathBuf, node: &ScriptedNode) -> Settings {
+fn kept_in(folder: &Path, node: &ScriptedNode) -> Settings {
     let mut settings = settings(&[("ethereum", Some(1), &[node.url()])]);
     settings.admin.listen = Some(SocketAddr::from(([127, 0, 0, 1], 0)));
-    settings.state.dir = Some(folder.clone());
+    settings.state.dir = Some(folder.to_path_buf());
     settings
 }
 

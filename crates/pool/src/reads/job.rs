@@ -69,6 +69,7 @@ impl Job {
             avoid: self.avoid.take(),
             urgent: self.urgent,
             news,
+            ..Terms::default()
         };
         let options = CallOptions {
             deadline: Some(deadline),

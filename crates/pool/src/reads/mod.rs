@@ -22,6 +22,7 @@ mod job;
 mod look;
 mod number;
 mod sight;
+mod sticky;
 mod store;
 mod tally;
 mod viewer;
@@ -33,6 +34,7 @@ pub use viewer::Viewer;
 pub(crate) use flights::News;
 pub(crate) use headers::read_header;
 pub(crate) use sight::Sight;
+pub(crate) use sticky::seen;
 
 use crate::{
     Answer, CallOptions, Error, Request,

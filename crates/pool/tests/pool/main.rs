@@ -14,6 +14,7 @@ mod chain;
 mod events;
 mod failover;
 mod fake;
+mod filters;
 mod heads;
 mod http;
 mod limits;
