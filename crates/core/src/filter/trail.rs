@@ -12,7 +12,7 @@ const SETTLED: Duration = Duration::from_secs(1);
 /// Least time between two looks for a later anchor.
 const EVERY: Duration = Duration::from_secs(10);
 /// Most changes after the anchor that are remembered; past it a replay could repeat something.
-const MOST_GIVEN: usize = 20_000;
+const MOST_GIVEN: usize = 5_000;
 /// Most blocks that a filter of blocks is replayed over: each is a request.
 const MOST_BLOCKS: u64 = 256;
 

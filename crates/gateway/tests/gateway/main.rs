@@ -12,6 +12,7 @@ mod bodies;
 mod calls;
 mod error_rules;
 mod explain;
+mod filters;
 mod framing;
 mod heads;
 mod kept;

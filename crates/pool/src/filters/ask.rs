@@ -38,6 +38,8 @@ impl<'a> Asking<'a> {
         let left = self.end.saturating_duration_since(self.inner.now().mono);
         CallOptions {
             deadline: Some(left),
+            // Its requests are no elements of the client's batch.
+            batch: None,
             ..self.options.clone()
         }
     }

@@ -35,6 +35,8 @@ use highwater_core::{
 use parking_lot::Mutex;
 use std::sync::Arc;
 
+/// Longest parameters of a filter that are kept, in bytes: it can be replayed with them.
+const LONGEST_PARAMS: usize = 64 * 1024;
 /// Longest id of an endpoint's own that is kept, in bytes.
 const LONGEST_ID: usize = 256;
 
@@ -47,10 +49,8 @@ pub(crate) struct Filters {
 /// One filter.
 struct Filter {
     kind: Kind,
-    /// What a filter of logs was made with.
-    params: Box<str>,
-    /// The same as a question for a range of blocks, where it can be one.
-    criteria: Option<Criteria>,
+    /// What a filter of logs was made with; `None`: it is too long to be kept.
+    params: Option<Box<str>>,
     /// One call about it at a time; the others wait.
     state: tokio::sync::Mutex<State>,
 }
@@ -126,13 +126,10 @@ pub(crate) async fn request(
     if request.descriptor.name == "eth_getFilterLogs" {
         return poll::logs(inner, request, options, &filter).await;
     }
-    let mut answer = match poll::changes(inner, &options, &filter).await? {
-        Some(answer) => answer,
-        None => {
-            let mut table = inner.filters.table.lock();
-            table.remove(id, options.caller, now);
-            return Ok(not_found());
-        }
+    let Some(mut answer) = poll::changes(inner, &options, &filter).await? else {
+        let mut table = inner.filters.table.lock();
+        table.remove(id, options.caller, now);
+        return Ok(not_found());
     };
     reads::seen(inner, request, &options, &mut answer);
     Ok(answer)
@@ -171,13 +168,13 @@ async fn make(
         number: head.header.number,
         hash: head.header.hash,
     });
-    let criteria = Criteria::of_call(params);
-    let anchor = anchor.filter(|_| kind != Kind::Logs || criteria.is_some());
+    let kept = Some(params).filter(|params| kind == Kind::Logs && params.len() <= LONGEST_PARAMS);
+    let is_question = kept.is_some_and(|params| Criteria::of_call(params).is_some());
+    let anchor = anchor.filter(|_| kind != Kind::Logs || is_question);
     let now = inner.now().mono;
     let filter = Arc::new(Filter {
         kind,
-        params: params.into(),
-        criteria,
+        params: kept.map(Box::from),
         state: tokio::sync::Mutex::new(State {
             home: Some(Home {
                 node,

@@ -81,10 +81,13 @@ pub(super) async fn logs(
             Ok(_) | Err(_) => {}
         }
     }
+    let Some(params) = &filter.params else {
+        return Ok(not_found());
+    };
     let query = Request {
         method: "eth_getLogs",
         descriptor: lookup("eth_getLogs"),
-        params: Params::Array(&filter.params),
+        params: Params::Array(params),
     };
     reads::request(inner, query, asking.options(), None).await
 }

@@ -9,7 +9,7 @@ use crate::{Answer, Error, answer::Origin, driver::Terms};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use highwater_core::{
     classify::Class,
-    filter::{Anchor, Kind, Mark, Replay, elements},
+    filter::{Anchor, Criteria, Kind, Mark, Replay, elements},
     learn::Need,
 };
 use std::sync::Arc;
@@ -128,7 +128,8 @@ async fn told(
         let there = asking.block(anchor.number, node).await?;
         there.is_some_and(|there| there.hash == anchor.hash)
     };
-    let Some(criteria) = filter.criteria.as_ref().filter(|_| same) else {
+    let criteria = filter.params.as_deref().and_then(Criteria::of_call);
+    let Some(criteria) = criteria.filter(|_| same) else {
         return Ok(Told::Unproven);
     };
     let answer = match criteria.within(anchor.number + 1, to.number) {
