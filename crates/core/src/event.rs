@@ -38,6 +38,26 @@ pub enum CacheEnd {
     Refresh,
 }
 
+/// What became of stored scores (P-27).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PersistEnd {
+    /// They were loaded; nothing stored is no book.
+    Loaded {
+        /// Books that were put in.
+        books: usize,
+        /// Books that were not: unknown, odd, too old, or measured since.
+        dropped: usize,
+    },
+    /// They are still not loaded after one timeout.
+    LoadLate,
+    /// They could not be loaded: why.
+    LoadFailed(String),
+    /// They were saved.
+    Saved,
+    /// They could not be saved: why.
+    SaveFailed(String),
+}
+
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
@@ -163,6 +183,11 @@ pub enum Event {
     Budget {
         /// How long until something could have been sent; `None`: the retry budget was empty.
         wait: Option<Duration>,
+    },
+    /// Scores were loaded or saved, or could not be (P-27).
+    Persist {
+        /// What became of them.
+        end: PersistEnd,
     },
 }
 

@@ -23,6 +23,7 @@ mod dispatch;
 mod endpoints;
 mod error;
 mod health;
+mod kept;
 mod load;
 mod local;
 mod policy;

@@ -29,6 +29,8 @@ pub enum Origin {
     Cache,
     /// The heads that the pool knows (P-5).
     Heads,
+    /// The filters that the pool knows (L-4): no endpoint was asked.
+    Filters,
 }
 
 /// The part of an answer that belongs to the caller.

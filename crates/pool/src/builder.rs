@@ -7,6 +7,7 @@ use crate::{
     judge::Meanings,
     listen::{Listener, Listeners},
     node::Node,
+    persist::{Keeper, Store},
     probe::{IsActive, Probing},
     reads::{Level, SecondLevel, Sight},
     sends::{Memory, Sends},
@@ -55,6 +56,7 @@ pub struct Builder {
     listeners: Vec<Listener>,
     totals: Option<Totals>,
     second: Option<Level>,
+    persist: Option<Arc<dyn Store>>,
 }
 
 impl Default for Builder {
@@ -73,6 +75,7 @@ impl Default for Builder {
             listeners: Vec::new(),
             totals: None,
             second: None,
+            persist: None,
         }
     }
 }
@@ -186,6 +189,14 @@ impl Builder {
         self
     }
 
+    /// Where what was learned is kept across a restart (P-27): loaded once at the first call, which it
+    /// never holds up, and saved at most every ten seconds and when the pool closes. Default: nowhere.
+    #[must_use]
+    pub fn persist(mut self, store: impl Store) -> Self {
+        self.persist = Some(Arc::new(store));
+        self
+    }
+
     /// What every random draw of the routing follows from. Default: the operating system's
     /// randomness.
     #[must_use]
@@ -284,6 +295,7 @@ impl Builder {
             probing: Probing::new(self.is_active),
             second: self.second,
             listeners: Listeners::start(self.listeners)?,
+            keeper: self.persist.map(|store| Keeper::new(store, self.timeout)),
         };
         Ok(Pool::from_inner(Inner::new(state, parts)))
     }

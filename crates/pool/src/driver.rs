@@ -55,7 +55,7 @@ pub(crate) struct Urgent {
 }
 
 /// What binds a call beside its options.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Terms {
     /// The blocks that it is about.
     pub(crate) need: Need,
@@ -63,6 +63,10 @@ pub(crate) struct Terms {
     pub(crate) pinned: bool,
     /// The head that an endpoint must have (P-8).
     pub(crate) least_head: Option<u64>,
+    /// The one endpoint that may serve it, and with one attempt.
+    pub(crate) only: Option<Arc<Node>>,
+    /// The endpoint that is asked first while it can be.
+    pub(crate) first: Option<Arc<Node>>,
     /// The label of an endpoint that others are asked before.
     pub(crate) avoid: Option<Arc<str>>,
     /// Many wait for it.
@@ -97,6 +101,7 @@ pub(crate) fn carry<'a>(
         if inner.is_closed() {
             return Err(Error::Closed);
         }
+        inner.wake_keeper();
         let repeat = if request.descriptor.is_read() && !options.solitary {
             Repeat::Elsewhere
         } else {
@@ -248,7 +253,13 @@ impl<'a> Call<'a> {
         plan.privacy = sends.privacy(row);
         plan.allowed = state.router.allowed(request.method);
         let floor = terms.urgent.and_then(|urgent| urgent.floor);
+        if let Some(only) = &terms.only {
+            plan.only = Some(state.place(only).unwrap_or(EndpointId::GONE));
+            plan.once = true;
+        }
+        let first = terms.first.as_ref().and_then(|node| state.place(node));
         plan.prefer = match (&terms.avoid, about, floor) {
+            _ if first.is_some() => Some(first.into_iter().collect()),
             (Some(avoid), _, _) => Some(state.others(avoid)),
             (None, Some(about), _) => state.seen_by(about.account, now),
             (None, None, Some(floor)) => Some(state.router.holders(floor, now)),

@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-pub use highwater_core::event::{CacheEnd, RequestEnd};
+pub use highwater_core::event::{CacheEnd, PersistEnd, RequestEnd};
 
 /// Names an endpoint. Never by its URL (R-2, L-7).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,6 +158,11 @@ pub enum Event {
         /// How long until something could have been sent; `None`: the retry budget was empty.
         wait: Option<Duration>,
     },
+    /// Scores were loaded or saved, or could not be (P-27).
+    Persist {
+        /// What became of them.
+        end: PersistEnd,
+    },
     /// The listener was too slow, and this many events that happened before this one were lost.
     Lost {
         /// How many.
@@ -260,6 +265,7 @@ impl Event {
                 method: method_name(method),
             },
             core::Event::Budget { wait } => Self::Budget { wait },
+            core::Event::Persist { end } => Self::Persist { end },
         }
     }
 }

@@ -2,10 +2,12 @@
 
 use crate::{
     Error,
+    filters::Filters,
     fold::Windows,
     judge::Meanings,
     listen::Listeners,
     node::Node,
+    persist::Keeper,
     probe::Probing,
     reads::{Level, Reads, Sight},
     sends::{Memory, Sends},
@@ -49,6 +51,12 @@ impl State {
         u16::try_from(place).ok().map(EndpointId)
     }
 
+    /// The endpoint with a label.
+    pub(crate) fn node_labelled(&self, label: &str) -> Option<Arc<Node>> {
+        let mut nodes = self.nodes.iter();
+        nodes.find(|node| *node.label == *label).cloned()
+    }
+
     /// The place of an endpoint; `None`: it is not in the pool any more.
     pub(crate) fn place(&self, node: &Node) -> Option<EndpointId> {
         place(&self.nodes, node)
@@ -78,12 +86,16 @@ pub(crate) struct Inner {
     pub(crate) probing: Arc<Probing>,
     /// Calls that wait for others to travel with.
     pub(crate) windows: Windows,
+    /// Filters under ids of ours (L-4).
+    pub(crate) filters: Filters,
     /// Answers, shared requests, what was seen (P-1 to P-17).
     pub(crate) reads: Reads,
     /// Wakes operations that wait for an endpoint (L-5).
     #[cfg(feature = "alloy")]
     pub(crate) waiting: crate::operation::Waiting,
     listeners: Option<Listeners>,
+    /// Who keeps what was learned (P-27).
+    pub(crate) keeper: Option<Arc<Keeper>>,
     closed: AtomicBool,
 }
 
@@ -97,6 +109,7 @@ pub(crate) struct Parts {
     pub(crate) probing: Probing,
     pub(crate) second: Option<Level>,
     pub(crate) listeners: Option<Listeners>,
+    pub(crate) keeper: Option<Arc<Keeper>>,
 }
 
 impl Inner {
@@ -115,10 +128,12 @@ impl Inner {
             http: parts.http,
             probing: Arc::new(parts.probing),
             windows: Windows::default(),
+            filters: Filters::default(),
             reads,
             #[cfg(feature = "alloy")]
             waiting: crate::operation::Waiting::default(),
             listeners: parts.listeners,
+            keeper: parts.keeper,
             closed: AtomicBool::new(false),
         }
     }
@@ -173,6 +188,9 @@ impl Inner {
         self.probing.close();
         #[cfg(feature = "alloy")]
         self.waiting.wake();
+        if let Some(keeper) = &self.keeper {
+            keeper.close(self);
+        }
         if let Some(listeners) = &self.listeners {
             self.lock().router.events().listen(false);
             listeners.close();

@@ -43,6 +43,7 @@ mod endpoint;
 mod error;
 mod event;
 mod explain;
+mod filters;
 mod fold;
 mod inner;
 mod judge;
@@ -52,6 +53,7 @@ mod node;
 mod nonce;
 #[cfg(feature = "alloy")]
 mod operation;
+mod persist;
 mod pool;
 mod probe;
 mod reads;
@@ -72,17 +74,22 @@ pub use answer::{Answer, Origin, Payload};
 pub use builder::{Builder, ConfigError};
 pub use endpoint::Endpoint;
 pub use error::{Attempt, Error};
-pub use event::{CacheEnd, EndpointName, Event, RequestEnd};
+pub use event::{CacheEnd, EndpointName, Event, PersistEnd, RequestEnd};
 pub use explain::{Considered, Decision, Explanation};
 pub use fold::ClientBatch;
 pub use highwater_core as core;
-pub use highwater_core::{TxHash, call::write::Policy as SendPolicy};
+pub use highwater_core::{
+    TxHash,
+    call::write::Policy as SendPolicy,
+    scores::{Restored, Scores, ScoresError},
+};
 pub use network::Network;
 #[cfg(feature = "alloy")]
 pub use operation::{
     AttemptError, Cause, EndpointDataError, Failure, OperationError, OperationOptions, Pinned,
     PinnedError, PinnedFault, UnknownEndpoint,
 };
+pub use persist::{FileStore, Store, StoreError};
 pub use pool::{CallOptions, Pool, Request};
 pub use reads::{CacheStats, Fetched, SecondLevel, Viewer};
 pub use secret::{Scrubber, SecretUrl};

@@ -2,8 +2,9 @@
 
 use crate::{
     Answer, Builder, CacheStats, ClientBatch, ConfigError, Decision, Endpoint, Error, Explanation,
-    Sends, Snapshot, Totals, Viewer,
+    Restored, Scores, ScoresError, Sends, Snapshot, Totals, Viewer,
     check::check,
+    filters,
     inner::Inner,
     nonce,
     probe::{Driver, probe},
@@ -131,6 +132,9 @@ impl Pool {
             // Boxed: every other call's future would be larger by it.
             return Box::pin(nonce::request(&self.inner, request, options)).await;
         }
+        if filters::is_about_filters(request.descriptor) {
+            return Box::pin(filters::request(&self.inner, request, options)).await;
+        }
         reads::request(&self.inner, request, options, None).await
     }
 
@@ -227,7 +231,7 @@ impl Pool {
     }
 
     /// Ends the pool for all its clones: later calls fail with [`Error::Closed`] and send nothing,
-    /// probes stop, and listeners are let go once they were told what had happened. Calls under way
+    /// probes stop, what was learned is saved (P-27), and listeners are let go once they were told what had happened. Calls under way
     /// finish (L-1).
     pub fn close(&self) {
         self.inner.close();
@@ -263,6 +267,42 @@ impl Pool {
     pub fn totals(&self) -> Totals {
         let now = self.inner.now();
         self.inner.lock().totals(now.wall)
+    }
+
+    /// What was learned of the endpoints: latencies and errors by label and method, to be kept and
+    /// given to [`Pool::restore_scores`] (P-25). [`Builder::persist`] does both by itself.
+    #[must_use]
+    pub fn scores(&self) -> Scores {
+        self.inner.scores()
+    }
+
+    /// Puts in what was learned before a restart: a value of [`Pool::scores`] or its JSON (P-25,
+    /// P-26). It need not be trusted. A book fills only an empty one, counts as at most two samples,
+    /// and gives way to the first answer of a call; what is unknown, odd, more than an hour old or
+    /// more than a minute ahead is dropped.
+    ///
+    /// # Errors
+    /// The JSON is none of ours; see [`ScoresError`]. Then nothing has changed.
+    pub fn restore_scores<S>(&self, scores: S) -> Result<Restored, ScoresError>
+    where
+        S: TryInto<Scores>,
+        ScoresError: From<S::Error>,
+    {
+        let scores = scores.try_into()?;
+        Ok(self.inner.restore_scores(&scores))
+    }
+
+    /// Loads what [`Builder::persist`] keeps, if no call did yet, and waits for it, at most for the
+    /// timeout of an attempt: for an owner that has the time before its first call (P-27).
+    ///
+    /// Cancellation: dropping the future leaves the load running.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime with time.
+    pub async fn load_scores(&self) {
+        if !self.inner.is_closed() {
+            self.inner.load_scores().await;
+        }
     }
 
     /// What the cache did and holds, and what else spared upstream requests (P-28).

@@ -74,6 +74,8 @@ pub struct Plan {
     pub allowed: Option<EndpointSet>,
     /// The one endpoint that may serve it: an id that only this endpoint knows, a pinned operation.
     pub only: Option<EndpointId>,
+    /// It ends with its first attempt, whatever becomes of it: whoever makes it knows what else to do.
+    pub once: bool,
     /// The endpoints that are asked first while they can be: they have seen a transaction that the
     /// others may not have (semantics §4.2 W5). Such a call is not hedged.
     pub prefer: Option<EndpointSet>,
@@ -110,6 +112,7 @@ impl Plan {
             urgent: false,
             allowed: None,
             only: None,
+            once: false,
             prefer: None,
             privacy: Privacy::of(method),
             write: None,

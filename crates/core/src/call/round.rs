@@ -15,6 +15,8 @@ pub(super) struct Rounds {
     attempts: u16,
     waited: Duration,
     stepped_up: bool,
+    /// There is no second attempt.
+    once: bool,
 }
 
 /// What to do when nobody can be asked now.
@@ -29,6 +31,14 @@ pub(super) enum Step {
 }
 
 impl Rounds {
+    /// The first round. `once`: there is no second attempt.
+    pub(super) fn new(once: bool) -> Self {
+        Self {
+            once,
+            ..Self::default()
+        }
+    }
+
     /// The round, from 0.
     pub(super) const fn number(&self) -> u16 {
         self.number
@@ -50,6 +60,9 @@ impl Rounds {
             u16::from(mutant::is(Mutant::OneAttemptMore)),
             u16::from(mutant::is(Mutant::OneAttemptLess)),
         );
+        if self.once && self.attempts > 0 {
+            return false;
+        }
         match settings.count {
             RetryCount::Times(extra) => self.attempts + less <= extra + more,
             RetryCount::Deadline => true,

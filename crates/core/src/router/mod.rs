@@ -16,6 +16,7 @@
 //! | `replace` | other endpoints at run time |
 //! | `reserve` | endpoints for pinned operations |
 //! | `explain` | why this endpoint, why now |
+//! | `scores` | the books, kept across a restart |
 //! | `snapshot` | everything known, to be shown |
 //! | `inflight`, `methods`, `set` | calls under way, method lists, sets of endpoints |
 
@@ -30,6 +31,7 @@ mod pick;
 mod race;
 mod replace;
 mod reserve;
+mod scores;
 mod set;
 mod settle;
 mod snapshot;
@@ -90,6 +92,8 @@ pub struct Router {
     next_serial: u32,
     heads_read: u64,
     operations: RouterBook,
+    /// Samples that calls gave.
+    samples: u64,
 }
 
 impl Router {
@@ -129,6 +133,7 @@ impl Router {
             operations: RouterBook::new(profiles_len, settings.select),
             settings,
             heads_read: 0,
+            samples: 0,
         }
     }
 

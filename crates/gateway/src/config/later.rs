@@ -15,7 +15,6 @@ const LATER: &[(&str, &[&str])] = &[
         "Root",
         &[
             "redis",
-            "state",
             "keys_file",
             "registry",
             "telemetry",

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::{fmt::Write as _, sync::OnceLock};
 
 /// The sections in the order in which they are documented: title, struct of the model.
-const SECTIONS: [(&str, &str); 23] = [
+const SECTIONS: [(&str, &str); 24] = [
     ("server", "Server"),
     ("admin", "Admin"),
     ("chains.NAME", "Chain"),
@@ -28,6 +28,7 @@ const SECTIONS: [(&str, &str); 23] = [
     ("keys", "Key"),
     ("error_rules", "ErrorRule"),
     ("server.methods", "Methods"),
+    ("state", "State"),
     ("log", "Log"),
 ];
 

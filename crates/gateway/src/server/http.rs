@@ -412,7 +412,7 @@ const fn cache_word(answer: &Answer) -> Option<&'static str> {
         From::Cache => Some("hit"),
         From::Endpoint | From::Shared => Some("miss"),
         // No endpoint's answer at all.
-        From::Heads => None,
+        From::Heads | From::Filters => None,
     }
 }
 

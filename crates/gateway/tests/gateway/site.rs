@@ -6,7 +6,7 @@ use highwater_gateway::{
     Gateway, Running, Settings,
     config::{
         AdminSettings, ChainSettings, EndpointSettings, KeySettings, LogFormat, LogSettings,
-        MethodRules, ServerSettings, WritePolicy,
+        MethodRules, ServerSettings, StateSettings, WritePolicy,
     },
 };
 use highwater_lab::sockets::ScriptedNode;
@@ -146,6 +146,7 @@ pub(crate) fn settings(chains: &[(&str, Option<u64>, &[String])]) -> Settings {
         chains: chains.collect(),
         keys: vec![],
         error_rules: None,
+        state: StateSettings::default(),
         log: LogSettings {
             format: LogFormat::Json,
             level: "error".into(),

@@ -64,6 +64,7 @@ pub(super) fn packet_error(error: Error) -> TransportError {
         Error::ChainMismatch { .. }
         | Error::NoEndpoint
         | Error::Ambiguous { .. }
+        | Error::RangeTooWide { .. }
         | Error::Closed => TransportErrorKind::non_retryable(error),
     }
 }
@@ -92,6 +93,7 @@ pub(super) fn member(id: Id, error: &Error) -> Response {
         Error::NoEndpoint => (-32011, "no_endpoint"),
         Error::Ambiguous { .. } => (-32011, "ambiguous"),
         Error::Behind { .. } => (-32000, "behind"),
+        Error::RangeTooWide { .. } => (-32602, "range_too_wide"),
         Error::Closed => (-32011, "closed"),
     };
     let mut data = serde_json::json!({ "source": "pool", "reason": reason });

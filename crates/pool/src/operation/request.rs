@@ -48,10 +48,10 @@ impl Context {
             if row.name == "eth_blockNumber" {
                 return success(id(), &format!("\"{block:#x}\""));
             }
-            let mut pinned = Vec::new();
+            let mut pinned = String::new();
             let rewritten = find(row, text(written)).rewrite(text(written), block, &mut pinned);
-            if let (Rewritten::Pinned, Ok(params)) = (rewritten, std::str::from_utf8(&pinned)) {
-                let judged = self.ask(method, Params::Array(params)).await?;
+            if rewritten == Rewritten::Pinned {
+                let judged = self.ask(method, Params::Array(&pinned)).await?;
                 return self.response(id(), &judged);
             }
         }

@@ -80,6 +80,7 @@ impl Job {
                 avoid,
                 urgent: self.urgent,
                 news,
+                ..Terms::default()
             };
 
             let mut answer = carry(&self.inner, request, self.ask.clone(), options, terms).await?;

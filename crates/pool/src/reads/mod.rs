@@ -26,6 +26,7 @@ mod logs;
 mod look;
 mod number;
 mod sight;
+mod sticky;
 mod store;
 mod tally;
 mod viewer;
@@ -39,6 +40,7 @@ pub(crate) use flights::News;
 pub(crate) use headers::read_header;
 pub(crate) use level::Level;
 pub(crate) use sight::Sight;
+pub(crate) use sticky::seen;
 
 use crate::{
     Answer, CallOptions, Error, Request,

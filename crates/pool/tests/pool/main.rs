@@ -17,6 +17,7 @@ mod chain;
 mod events;
 mod failover;
 mod fake;
+mod filters;
 mod heads;
 mod http;
 mod limits;
@@ -24,6 +25,7 @@ mod logs;
 mod missing;
 #[cfg(feature = "alloy")]
 mod operation;
+mod persist;
 mod probes;
 mod race;
 mod reads;

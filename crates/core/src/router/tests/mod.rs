@@ -6,6 +6,7 @@ mod explained;
 mod probes;
 mod replaced;
 mod reserved;
+mod scores;
 mod views;
 
 use super::*;

@@ -10,6 +10,7 @@ pub(super) mod engine;
 use super::{
     choice::{JitterName, Retries, StrategyName, Switch},
     field::{Field, List, Named},
+    folder::Folder,
     name::{
         Address, AddressOrOff, ChainName, ErrorClass, Hidden, HostName, KeyHash, Label, LogLevel,
         MethodPattern, Origin, Period, Phrase, Size, TimeOfDay,
@@ -70,6 +71,8 @@ pub(super) struct Root {
     pub(super) keys: List<Key>,
     /// What an endpoint's error means where the built-in rules do not know it; the first that holds.
     pub(super) error_rules: List<ErrorRule>,
+    /// What is kept across restarts.
+    pub(super) state: Field<State>,
     /// Log lines on stderr.
     pub(super) log: Field<Log>,
 }
@@ -366,6 +369,14 @@ pub(super) struct ErrorRule {
     pub(super) retry_other_endpoint: Field<bool>,
     /// Whether the answer counts against the endpoint; by default as the class usually says.
     pub(super) counts_against_endpoint: Field<bool>,
+}
+
+/// What is kept across restarts.
+#[derive(Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct State {
+    /// Folder for what was learned of endpoints and what budgets have spent; made where it is missing; by default nothing is kept.
+    pub(super) dir: Field<Folder>,
 }
 
 /// Log lines on stderr.

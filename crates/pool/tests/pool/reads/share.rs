@@ -139,17 +139,12 @@ async fn pending_is_nobody_elses() {
 #[tokio::test(start_paused = true)]
 async fn what_is_never_shared_is_not() {
     let a = Node::new(100);
-    for method in [
-        "eth_newFilter",
-        "eth_sendRawTransaction",
-        "eth_getFilterChanges",
-    ] {
+    for method in ["eth_newFilter", "eth_sendRawTransaction"] {
         a.fake.on(method, Reply::result("\"0x1\"").after(ms(50)));
     }
     let pool = pool(&[&a], uncached()).await;
     for (method, params) in [
         ("eth_newFilter", "[{}]"),
-        ("eth_getFilterChanges", "[\"0x1\"]"),
         ("eth_sendRawTransaction", "[\"0x01\"]"),
     ] {
         let before = a.fake.count(method);

@@ -173,7 +173,7 @@ async fn live(scenario: Scenario, mut client: Client, pool: Pool, witness: Witne
     let (every, patience) = (scenario.load.every, scenario.load.timeout);
     let viewer = Viewer::new();
     // In half of the scenarios all clients ask at the same moments.
-    let together = scenario.seed % 2 == 0;
+    let together = scenario.seed.is_multiple_of(2);
     let share = Rng::at(scenario.seed, &[u64::MAX - 1, client.number]).unit();
     let share = if together { 0.0 } else { share };
     let mut at = witness.start + every.mul_f64(share);
