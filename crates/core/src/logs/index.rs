@@ -64,8 +64,11 @@ pub enum Found {
     },
     /// All but the blocks from this one on.
     Tail {
-        /// The first that is missing.
+        /// The first to ask for: behind what is final, or the last block that has logs, so that the two
+        /// pieces can be seen to be of one chain.
         from: u64,
+        /// The hash that this block must have in the answer.
+        seam: Option<Hash>,
     },
     /// Nothing that can be used.
     Nothing(Miss),
@@ -271,15 +274,24 @@ impl Index {
                 stale_blocks,
             };
         }
-        let overlap = u64::from(mutant::is(Mutant::TailOverlaps));
-        match ask.to.filter(|to| *to <= self.to) {
-            // Only its age is against it: the newest block is read again.
-            Some(to) if to > ask.from => Found::Tail { from: to },
-            Some(_) => Found::Nothing(Miss::Age),
-            None => Found::Tail {
-                from: self.to + 1 - overlap,
-            },
+        let (from, seam) = self.seam(last_final(view));
+        if from > ask.from && ask.to.is_none_or(|to| from <= to) {
+            Found::Tail { from, seam }
+        } else {
+            // It would all be asked for.
+            Found::Nothing(Miss::Age)
         }
+    }
+
+    /// Where a tail begins. What is final is of any chain; above that an empty list does not say which one
+    /// it is of, and a block that both pieces have does.
+    fn seam(&self, sure: Option<u64>) -> (u64, Option<Hash>) {
+        if sure.is_some_and(|sure| self.to <= sure) {
+            return (self.to + 1, None);
+        }
+        let lowest = sure.map_or(self.from, |sure| self.from.max(sure + 1));
+        let tied = self.blocks.back().filter(|block| block.number >= lowest);
+        tied.map_or((lowest, None), |block| (block.number, Some(block.hash)))
     }
 
     /// Takes up the blocks of another answer where they touch; where they do not, the newer ones stay.

@@ -63,7 +63,8 @@ impl<T> Plan<T> {
         Ok(plan)
     }
 
-    /// Lays out a range, in parts that differ by one block at most.
+    /// Lays out a range, the last part as wide as it may be: blocks that are not final yet should be one
+    /// endpoint's word.
     fn lay(&mut self, range: Part, width: u64) -> Result<(), TooMany> {
         let too_many = TooMany { most: self.most };
         // All blocks there are may be one more than a width can say.
@@ -77,14 +78,14 @@ impl<T> Plan<T> {
             return Err(too_many);
         }
         self.requests = u32::try_from(total).map_err(|_| too_many)?;
-        let mut from = range.from;
+        let mut to = range.to;
         loop {
-            let to = from.saturating_add(width).min(range.to);
+            let from = to.saturating_sub(width).max(range.from);
             self.parts.insert(from, (to, State::Waiting));
-            if to == range.to {
+            if from == range.from {
                 return Ok(());
             }
-            from = to + 1;
+            to = from - 1;
         }
     }
 

@@ -71,7 +71,9 @@ impl Shelf {
                 let found = shelved.index.find(ask, view);
                 let better = match (found, best.as_ref().map(|(found, _)| *found)) {
                     (Found::Whole { .. }, _) => true,
-                    (Found::Tail { from }, Some(Found::Tail { from: known })) => from > known,
+                    (Found::Tail { from, .. }, Some(Found::Tail { from: known, .. })) => {
+                        from > known
+                    }
                     (Found::Tail { .. }, None) => true,
                     (Found::Tail { .. } | Found::Nothing(_), _) => false,
                 };
@@ -95,8 +97,8 @@ impl Shelf {
         shelved.used = uses;
         let to = match found {
             Found::Whole { to, .. } => to,
-            Found::Tail { from } if mutant::is(Mutant::TailOverlaps) => from,
-            Found::Tail { from } => from.saturating_sub(1),
+            Found::Tail { from, .. } if mutant::is(Mutant::TailOverlaps) => from,
+            Found::Tail { from, .. } => from.saturating_sub(1),
             Found::Nothing(miss) => return Err(miss),
         };
         let narrow = (of != *filter).then_some(filter);

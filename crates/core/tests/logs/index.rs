@@ -92,6 +92,15 @@ pub(crate) fn joined(texts: &[(u64, Arc<str>)]) -> String {
     texts.join(",")
 }
 
+/// What is missing begins at a block that both pieces have.
+fn tail(chain: &Chain, from: u64) -> Result<Found, Miss> {
+    let seam = chain.blocks[usize::try_from(from).unwrap()].hash;
+    Ok(Found::Tail {
+        from,
+        seam: Some(seam),
+    })
+}
+
 fn found(shelf: &mut Shelf, ask: Ask, chain: &Chain) -> Result<Found, Miss> {
     shelf.find(&any(), &ask, &chain.view()).map(|cut| cut.found)
 }
@@ -139,17 +148,11 @@ fn what_ends_at_latest_is_served_within_the_blocks_and_the_age() {
         floor: Some(101),
         ..latest
     };
-    assert_eq!(
-        found(&mut shelf, bound, &chain),
-        Ok(Found::Tail { from: 101 })
-    );
+    assert_eq!(found(&mut shelf, bound, &chain), tail(&chain, 100));
     chain.grow(vec![log()]);
     assert_eq!(found(&mut shelf, latest, &chain), whole(1));
     chain.now += Duration::from_secs(2);
-    assert_eq!(
-        found(&mut shelf, latest, &chain),
-        Ok(Found::Tail { from: 101 })
-    );
+    assert_eq!(found(&mut shelf, latest, &chain), tail(&chain, 100));
     // A number does not age.
     assert_eq!(found(&mut shelf, ask(60, Some(100)), &chain), whole(0));
     // The number that `latest` became does: its block is read again.
@@ -157,7 +160,7 @@ fn what_ends_at_latest_is_served_within_the_blocks_and_the_age() {
         newest: true,
         ..ask(from, Some(100))
     };
-    let again = Ok(Found::Tail { from: 100 });
+    let again = tail(&chain, 100);
     assert_eq!(found(&mut shelf, newest(60), &chain), again);
     assert_eq!(found(&mut shelf, newest(100), &chain), Err(Miss::Age));
     let cut = shelf.find(&any(), &newest(60), &chain.view()).unwrap();
@@ -165,16 +168,10 @@ fn what_ends_at_latest_is_served_within_the_blocks_and_the_age() {
     Put::new(101, 101).into(&mut shelf, &chain).unwrap();
     chain.grow(vec![]);
     chain.grow(vec![]);
-    assert_eq!(
-        found(&mut shelf, latest, &chain),
-        Ok(Found::Tail { from: 102 })
-    );
+    assert_eq!(found(&mut shelf, latest, &chain), tail(&chain, 101));
     chain.settings.max_stale_blocks = 0;
     Put::new(102, 102).into(&mut shelf, &chain).unwrap();
-    assert_eq!(
-        found(&mut shelf, latest, &chain),
-        Ok(Found::Tail { from: 103 })
-    );
+    assert_eq!(found(&mut shelf, latest, &chain), tail(&chain, 101));
 }
 
 // P-21, L07: rule suspect
@@ -285,7 +282,7 @@ fn blocks_that_left_the_chain_leave_the_index() {
     let mut shelf = Shelf::default();
     Put::new(90, 100).into(&mut shelf, &chain).unwrap();
     chain.turn(2, || vec![log(), log()]);
-    let tail = Ok(Found::Tail { from: 99 });
+    let tail = tail(&chain, 98);
     assert_eq!(found(&mut shelf, ask(95, Some(100)), &chain), tail);
     assert_eq!(found(&mut shelf, ask(95, None), &chain), tail);
     assert_eq!(
@@ -333,7 +330,11 @@ fn after_a_gap_only_final_blocks_stay() {
     let cut = shelf.find(&any(), &ask(30, Some(60)), &view).unwrap();
     assert_eq!(texts(&cut), chain.scan(&Wanted::default(), 30, 60));
     let cut = shelf.find(&any(), &ask(30, Some(61)), &view).unwrap();
-    assert_eq!(cut.found, Found::Tail { from: 61 });
+    let open = Found::Tail {
+        from: 61,
+        seam: None,
+    };
+    assert_eq!(cut.found, open);
 }
 
 // P-21

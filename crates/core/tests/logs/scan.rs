@@ -141,7 +141,7 @@ impl World {
                     assert_eq!(joined(&cut.texts), self.chain.scan(&wanted, from, to));
                     return;
                 }
-                Found::Tail { from: missing } => {
+                Found::Tail { from: missing, .. } => {
                     totals.tails += 1;
                     (cut.texts, missing)
                 }

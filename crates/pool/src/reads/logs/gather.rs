@@ -140,7 +140,7 @@ impl Call<'_> {
                 let pin = go.pin.filter(|_| self.found.wants_pin());
                 return Err(indexed::served(cut, pin));
             }
-            Some(Found::Tail { from }) => missing.from = from.clamp(range.from, range.to),
+            Some(Found::Tail { from, .. }) => missing.from = from.clamp(range.from, range.to),
             Some(Found::Nothing(_)) | None => have = None,
         }
         let reached = state.router.one_holds(&reader, range.to, now);
@@ -423,19 +423,32 @@ impl Call<'_> {
         };
         // Without headers nobody can tell, and nothing that is not final is remembered.
         let watches = cache.is_some_and(|cache| cache.headers) && !policy.is_local();
-        if start.have.is_some() && list.is_none() {
-            return Seam::Differs;
-        }
         let logs = list.map_or(&[][..], |(_, list)| list.logs());
+        if let Some(have) = &start.have {
+            // The first block of the tail is the last one that is there already.
+            let tied = match have.found {
+                Found::Tail {
+                    from,
+                    seam: Some(hash),
+                } => logs
+                    .first()
+                    .is_some_and(|log| log.number == from && log.hash == hash),
+                Found::Tail { seam: None, .. } | Found::Whole { .. } | Found::Nothing(_) => true,
+            };
+            if list.is_none() || !tied {
+                return Seam::Differs;
+            }
+        }
         let unsure = logs
             .iter()
             .filter(|log| last_final.is_none_or(|last| log.number > last));
-        // Below what is known of the hashes a fork would have shown.
+        // One endpoint's list is of one chain; below what is known of the hashes a fork would have shown.
+        let several = endpoints.len() > 1;
         let lowest = recent.lowest();
         for log in unsure {
             match recent.hash_at(log.number) {
                 Some(known) if known != log.hash => return Seam::Differs,
-                None if watches && lowest.is_none_or(|lowest| log.number >= lowest) => {
+                None if several && watches && lowest.is_none_or(|lowest| log.number >= lowest) => {
                     return Seam::Unknown;
                 }
                 Some(_) | None => {}

@@ -75,11 +75,11 @@ async fn what_nobody_takes_whole_is_asked_for_in_parts() {
     assert_eq!(answer.block(), Some(250));
     let mut asked = [a.ranges(), b.ranges()].concat();
     asked.sort_unstable();
-    assert_eq!(asked, [(1, 100), (101, 200), (201, 250)]);
+    assert_eq!(asked, [(1, 50), (51, 150), (151, 250)]);
     // A part that fails fails the whole.
     for node in [&a, &b] {
         node.node.fake.answer("eth_getLogs", |params| {
-            if params.contains("\"0x65\"") {
+            if params.contains("\"0x33\"") {
                 Reply::error(-32000, "something odd")
             } else {
                 Reply::result("[]")

@@ -45,7 +45,10 @@ const START: u64 = 150;
 /// the next block comes, a probe finds it (one in three is left out), and its header is read.
 const NOTICE: Duration = Duration::from_millis(7000);
 const BLOCK: Duration = Duration::from_millis(1000);
+/// The deepest reorganisation. What the chain calls final is below it.
 const DEEPEST: u64 = 12;
+/// The chain's blocks are final after fifteen.
+const CHAIN: u64 = 56;
 
 /// The branch of each block, and since when.
 #[derive(Clone)]
@@ -182,7 +185,7 @@ impl Habits {
     fn answer(&self, version: &Version, method: &str, params: &Value) -> Result<String, String> {
         let head = version.head();
         match method {
-            "eth_chainId" => Ok("\"0x1\"".into()),
+            "eth_chainId" => Ok(format!("\"{CHAIN:#x}\"")),
             "eth_blockNumber" => Ok(format!("\"{head:#x}\"")),
             "eth_getBlockByNumber" => {
                 let number = quantity(&params[0]).unwrap_or(head);
@@ -341,13 +344,13 @@ impl Play {
             ..Settings::default()
         };
         let mut builder = Pool::builder()
-            .chain(ChainId(1))
+            .chain(ChainId(CHAIN))
             .settings(settings)
             .seed(seed)
             .timeout(Duration::from_secs(2))
             .deadline(Duration::from_secs(8));
         for place in 0..count {
-            let limit = (limited || rng.chance(0.2)).then(|| 10 + rng.below(60));
+            let limit = (limited || rng.chance(0.2)).then(|| 20 + rng.below(60));
             let habits = Habits {
                 late: Duration::from_millis([0, 0, 300, 900, 2500][pick(&mut rng, 5)]),
                 limit,
