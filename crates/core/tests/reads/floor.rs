@@ -263,7 +263,9 @@ proptest! {
                 Step::Raise(height, bound) => {
                     let believed = bound.is_none_or(|bound| height <= bound);
                     prop_assert_eq!(mark.raise(height, bound, &falls), believed);
-                    if believed && height > expected {
+                    // What is not believed any more binds nobody.
+                    let known = Some(expected).filter(|known| bound.is_none_or(|bound| *known <= bound));
+                    if believed && known.is_none_or(|known| height > known) {
                         expected = height;
                         since = None;
                     }

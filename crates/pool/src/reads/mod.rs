@@ -246,7 +246,7 @@ fn raise(inner: &Inner, viewers: &Viewers, answer: &Answer, pin: Option<u64>, ta
     let falls = &inner.reads.falls;
     if tag.is_none() && Some(block) <= pin {
         // It was believed when the call was pinned to it.
-        viewers.raise(block, Bound::believing(block), falls);
+        viewers.raise(block, Bound::Known, falls);
         return;
     }
     let bound = {

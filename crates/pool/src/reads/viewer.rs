@@ -42,38 +42,38 @@ impl Default for Viewer {
 
 /// What is believed of a block that is returned.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Bound {
-    /// The highest that anybody can have reached; `None`: no head is believed.
-    believed: Option<u64>,
-    /// Blocks that an endpoint may be ahead.
-    ahead: u64,
+pub(super) enum Bound {
+    /// Nothing above this: the highest that anybody can have reached.
+    Upto(u64),
+    /// No head is believed: no more blocks than this above what was seen before.
+    Above(u64),
+    /// It was believed already when it was asked for. What is believed now may be less than what the
+    /// party has seen since, and takes nothing of that back.
+    Known,
 }
 
 impl Bound {
     pub(super) fn of(router: &Router, now: Now) -> Self {
-        Self {
-            believed: router.highest_believed(now),
-            ahead: router.max_ahead(),
+        match router.highest_believed(now) {
+            Some(highest) => Self::Upto(highest),
+            None => Self::Above(router.max_ahead()),
         }
     }
 
-    /// Of a block that was believed already.
-    pub(super) const fn believing(height: u64) -> Self {
-        Self {
-            believed: Some(height),
-            ahead: 0,
-        }
-    }
-
+    /// The highest block that is believed, where some head is.
     pub(super) const fn believed(self) -> Option<u64> {
-        self.believed
+        match self {
+            Self::Upto(highest) => Some(highest),
+            Self::Above(_) | Self::Known => None,
+        }
     }
 
     /// Raises a mark as far as that is believed.
     pub(super) fn raise(self, mark: &Mark, height: u64, falls: &Falls) {
-        match self.believed {
-            Some(_) => mark.raise(height, self.believed, falls),
-            None => mark.raise_by(height, self.ahead, falls),
+        match self {
+            Self::Upto(highest) => mark.raise(height, Some(highest), falls),
+            Self::Above(ahead) => mark.raise_by(height, ahead, falls),
+            Self::Known => mark.raise(height, None, falls),
         };
     }
 }

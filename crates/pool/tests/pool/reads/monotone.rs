@@ -419,3 +419,33 @@ async fn a_node_that_falls_to_its_first_block_pulls_nobody_down() {
     }
     assert!(super::node::reorgs(&pool, &heard).is_empty());
 }
+
+// P-8, P-9: an answer that comes late, at a block that is lower than what was shown since, takes nobody back.
+#[tokio::test(start_paused = true)]
+async fn a_late_answer_takes_nobody_back() {
+    let (a, b) = (Node::new(100), Node::new(100));
+    let pool = ordered(&[&a, &b], uncached()).await;
+    a.fake
+        .answer("eth_getCode", |_| Reply::result("\"0x\"").after(ms(500)));
+    let slow = format!("[{X},\"latest\"]");
+    let late = tokio::spawn({
+        let (pool, slow) = (pool.clone(), slow.clone());
+        async move { read(&pool, "eth_getCode", &slow).await }
+    });
+    after(100).await;
+    a.head(105);
+    let t = transaction(1);
+    a.fake
+        .on("eth_getTransactionReceipt", Reply::result(receipt(&t, 105)));
+    read(&pool, "eth_getTransactionReceipt", &format!("[{t}]")).await;
+    late.await.unwrap();
+    assert_eq!(a.asked("eth_getCode"), [format!("[{X},\"0x64\"]")]);
+    a.down(true);
+    let refused = ask(&pool, "eth_getBalance", &slow, within(1000)).await;
+    assert!(
+        refused.is_err(),
+        "{:?}",
+        refused.map(|answer| text(&answer))
+    );
+    assert_eq!(b.asked("eth_getBalance"), [""; 0]);
+}
