@@ -139,11 +139,11 @@ fn nothing_is_kept_or_served_where_the_chain_is_in_doubt() {
     recent.observe(header(105, 1, 104), 2, start);
     assert_eq!(
         serve(&under_hash, count.class, &at(105, &recent)),
-        Err(Miss::Disputed)
+        Err(Miss::Orphaned)
     );
     assert_eq!(
         serve(&moving, call.class, &at(105, &recent)),
-        Err(Miss::Disputed)
+        Err(Miss::Orphaned)
     );
     assert_eq!(count.store(None, &at(105, &recent)), Err(Refusal::Disputed));
     assert_eq!(
