@@ -294,13 +294,30 @@ impl Index {
         tied.map_or((lowest, None), |block| (block.number, Some(block.hash)))
     }
 
-    /// Takes up the blocks of another answer where they touch; where they do not, the newer ones stay.
-    pub fn take(&mut self, other: Self) {
+    /// Takes up the blocks of another answer where they touch, and where both are seen to be of one chain:
+    /// up to `sure` they are, above that a block that both have must say so. Where they do not, the newer
+    /// ones stay.
+    pub fn take(&mut self, mut other: Self, sure: Option<u64>) {
+        let is_sure = |number: u64| sure.is_some_and(|sure| number <= sure);
+        let keeps_below = self.from < other.from && !is_sure(other.from.saturating_sub(1));
+        let keeps_above = self.to > other.to && !is_sure(other.to);
+        if (keeps_below || keeps_above) && !self.is_tied(&other, sure) {
+            if other.to < self.to {
+                return;
+            }
+            // What is final of the older one is of the same chain.
+            let Some(sure) = sure.filter(|sure| *sure >= self.from) else {
+                *self = other;
+                return;
+            };
+            self.to = self.to.min(sure);
+            self.blocks.retain(|block| block.number <= sure);
+        }
         let touches =
             other.from <= self.to.saturating_add(1) && self.from <= other.to.saturating_add(1);
         if !touches {
             if other.to > self.to {
-                *self = other;
+                std::mem::swap(self, &mut other);
             }
             return;
         }
@@ -326,6 +343,21 @@ impl Index {
             }
         }
         self.weigh();
+    }
+
+    /// Whether both have the same blocks with logs above what is final, where both have blocks at all, and
+    /// one at least.
+    fn is_tied(&self, other: &Self, sure: Option<u64>) -> bool {
+        let lowest = self.from.max(other.from);
+        let lowest = sure.map_or(lowest, |sure| lowest.max(sure + 1));
+        let shared = lowest..=self.to.min(other.to);
+        let within = |index: &Self| -> Vec<(u64, Hash)> {
+            let blocks = index.blocks.iter();
+            let shared = blocks.filter(|block| shared.contains(&block.number));
+            shared.map(|block| (block.number, block.hash)).collect()
+        };
+        let own = within(self);
+        !own.is_empty() && own == within(other)
     }
 
     /// Drops what is older than the window.
@@ -394,7 +426,7 @@ pub(super) const fn lowest(head: u64, window: u64) -> u64 {
     head.saturating_add(1).saturating_sub(window)
 }
 
-fn last_final(view: &View<'_>) -> Option<u64> {
+pub(super) fn last_final(view: &View<'_>) -> Option<u64> {
     view.policy.final_height(view.head, view.finalized)
 }
 

@@ -1,6 +1,9 @@
 //! The indexes of one pool, bounded in number and bytes.
 
-use super::{Ask, Filter, Found, Index, Told, index::lowest};
+use super::{
+    Ask, Filter, Found, Index, Told,
+    index::{last_final, lowest},
+};
 use crate::{
     cache::{Miss, Refusal, View},
     mutant::{self, Mutant},
@@ -127,7 +130,7 @@ impl Shelf {
         if let Some(mut known) = self.indexes.remove(filter)
             && known.index.settle(view)
         {
-            known.index.take(index);
+            known.index.take(index, last_final(view));
             index = known.index;
         }
         if let Some(head) = view.head {

@@ -165,12 +165,12 @@ fn what_ends_at_latest_is_served_within_the_blocks_and_the_age() {
     assert_eq!(found(&mut shelf, newest(100), &chain), Err(Miss::Age));
     let cut = shelf.find(&any(), &newest(60), &chain.view()).unwrap();
     assert_eq!(texts(&cut), chain.scan(&Wanted::default(), 60, 99));
-    Put::new(101, 101).into(&mut shelf, &chain).unwrap();
+    Put::new(100, 101).into(&mut shelf, &chain).unwrap();
     chain.grow(vec![]);
     chain.grow(vec![]);
     assert_eq!(found(&mut shelf, latest, &chain), tail(&chain, 101));
     chain.settings.max_stale_blocks = 0;
-    Put::new(102, 102).into(&mut shelf, &chain).unwrap();
+    Put::new(101, 102).into(&mut shelf, &chain).unwrap();
     assert_eq!(found(&mut shelf, latest, &chain), tail(&chain, 101));
 }
 
@@ -188,7 +188,7 @@ fn the_newest_block_is_not_indexed_on_an_empty_list_alone() {
     assert_eq!(shelf.range(&any()), Some((90, 99)));
     let signed = Put {
         sign: true,
-        ..Put::new(100, 100)
+        ..Put::new(99, 100)
     };
     signed.into(&mut shelf, &chain).unwrap();
     assert_eq!(shelf.range(&any()), Some((90, 100)));
@@ -251,7 +251,7 @@ fn an_index_reaches_back_as_far_as_the_window() {
     for _ in 0..10 {
         chain.grow(vec![log()]);
     }
-    Put::new(1101, 1110).into(&mut shelf, &chain).unwrap();
+    Put::new(1100, 1110).into(&mut shelf, &chain).unwrap();
     assert_eq!(shelf.range(&any()), Some((111, 1110)));
 }
 
@@ -273,6 +273,29 @@ fn answers_that_touch_are_one_index_and_of_others_the_newer_stays() {
     assert_eq!(shelf.range(&any()), Some((90, 130)));
     Put::new(150, 160).into(&mut shelf, &chain).unwrap();
     assert_eq!(shelf.range(&any()), Some((150, 160)));
+}
+
+// P-14
+#[test]
+fn answers_that_nothing_ties_together_are_not_one_index() {
+    let mut chain = chain(200);
+    let mut shelf = Shelf::default();
+    Put::new(150, 190).into(&mut shelf, &chain).unwrap();
+    // Above 160 nothing is final, and no block is in both.
+    Put::new(191, 195).into(&mut shelf, &chain).unwrap();
+    assert_eq!(shelf.range(&any()), Some((191, 195)));
+    Put::new(150, 190).into(&mut shelf, &chain).unwrap();
+    assert_eq!(shelf.range(&any()), Some((191, 195)));
+    Put::new(180, 192).into(&mut shelf, &chain).unwrap();
+    assert_eq!(shelf.range(&any()), Some((180, 195)));
+    // What is final is of any chain.
+    let mut shelf = Shelf::default();
+    Put::new(150, 190).into(&mut shelf, &chain).unwrap();
+    for _ in 0..4 {
+        chain.grow(vec![]);
+    }
+    Put::new(161, 164).into(&mut shelf, &chain).unwrap();
+    assert_eq!(shelf.range(&any()), Some((150, 190)));
 }
 
 // P-14, L12
