@@ -90,6 +90,10 @@ pub(crate) async fn drive(
 /// Makes a call whose request is written already.
 ///
 /// What a block captures it holds once, where an async function would hold its arguments a second time.
+#[expect(
+    clippy::manual_async_fn,
+    reason = "an async function holds its arguments twice"
+)]
 pub(crate) fn carry<'a>(
     inner: &'a Arc<Inner>,
     request: Request<'a>,

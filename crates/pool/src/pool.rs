@@ -75,7 +75,7 @@ impl CallOptions {
             timeout: self.timeout,
             strategy: self.strategy.clone(),
             solitary: self.solitary,
-            sends: self.sends.clone(),
+            sends: self.sends,
             caller: self.caller,
             viewers: Vec::new(),
             min_block: self.min_block,

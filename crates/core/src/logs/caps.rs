@@ -40,7 +40,7 @@ impl Caps {
 
 /// Whether a count is one at which endpoints cut.
 const fn is_round(count: u64) -> bool {
-    count > 0 && (count % 100 == 0 || count == 256 || count == 1024)
+    count > 0 && (count.is_multiple_of(100) || count == 256 || count == 1024)
 }
 
 #[cfg(test)]

@@ -90,7 +90,7 @@ impl<T> Plan<T> {
     }
 
     /// The next part to ask for, lowest first; `None`: all are asked for.
-    pub fn next(&mut self) -> Option<Part> {
+    pub fn take_next(&mut self) -> Option<Part> {
         let (from, (to, state)) = self
             .parts
             .iter_mut()

@@ -50,14 +50,18 @@ pub enum Reading {
     Foreign,
 }
 
+type Slots = SmallVec<[Slot; 1]>;
+/// Where parameters lie.
+type Places = SmallVec<[Span; 2]>;
+
 /// Every block reference of one request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
     pub(crate) row: &'static Descriptor,
     reading: Reading,
-    slots: SmallVec<[Slot; 1]>,
+    slots: Slots,
     /// Where the first parameters lie, up to the last that may name a block.
-    elements: SmallVec<[Span; 2]>,
+    elements: Places,
 }
 
 /// Which blocks a call needs, for choosing an endpoint that holds them.
@@ -278,10 +282,7 @@ pub fn find(row: &'static Descriptor, params: &str) -> Found {
 }
 
 /// `None` is foreign.
-fn slots(
-    row: &'static Descriptor,
-    text: &str,
-) -> Option<(SmallVec<[Slot; 1]>, SmallVec<[Span; 2]>)> {
+fn slots(row: &'static Descriptor, text: &str) -> Option<(Slots, Places)> {
     let open = scan::skip_blanks(text.as_bytes(), 0);
     if text.as_bytes().get(open) != Some(&b'[') {
         return None;

@@ -8,7 +8,7 @@ fn part(from: u64, to: u64) -> Part {
 }
 
 fn all<T>(plan: &mut Plan<T>) -> Vec<Part> {
-    std::iter::from_fn(|| plan.next()).collect()
+    std::iter::from_fn(|| plan.take_next()).collect()
 }
 
 // P-23, L09
@@ -16,7 +16,7 @@ fn all<T>(plan: &mut Plan<T>) -> Vec<Part> {
 fn a_range_is_cut_without_a_gap_or_a_double() {
     let mut plan: Plan<()> = Plan::new(part(1, 250), 100, 8).unwrap();
     assert_eq!(all(&mut plan), [part(1, 50), part(51, 150), part(151, 250)]);
-    assert_eq!(plan.next(), None);
+    assert_eq!(plan.take_next(), None);
 }
 
 // P-23
@@ -38,7 +38,7 @@ fn the_whole_is_there_when_every_part_is() {
         [(part(0, 1), "a1"), (part(2, 4), "a2"), (part(5, 9), "b")]
     );
     let mut open = Plan::new(part(0, 9), 5, 8).unwrap();
-    let first = open.next().unwrap();
+    let first = open.take_next().unwrap();
     open.answered(first, ());
     assert_eq!(open.finish(), None);
 }

@@ -176,6 +176,10 @@ impl World {
 
 // P-14, P-21, P-22
 #[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how long a test runs is said from outside"
+)]
 fn the_index_answers_what_a_scan_finds() {
     let number = |name: &str| std::env::var(name).ok()?.parse().ok();
     let long = std::env::var_os("HIGHWATER_LONG").is_some();

@@ -295,7 +295,7 @@ fn some_logs(call: &highwater_lab::call::Call) -> Answer {
         )
     };
     let all: Vec<String> = (from..=to).map(log).collect();
-    Answer::result(&format!("[{}]", all.join(",")))
+    Answer::result(format!("[{}]", all.join(",")))
 }
 
 fn logs(from: u64, to: &str) -> String {

@@ -48,6 +48,10 @@ pub(super) struct Job {
 
 impl Job {
     /// Makes the request within this time, and learns from its answer.
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "an async function holds its arguments twice"
+    )]
     pub(super) fn run(
         mut self,
         deadline: Duration,

@@ -189,7 +189,7 @@ impl<'a> Gathering<'a, '_> {
         let mut bytes = 0_u64;
         loop {
             while running.len() < self.start.settings.parallel.max(1)
-                && let Some(part) = self.plan.next()
+                && let Some(part) = self.plan.take_next()
             {
                 let avoid = self.firsts.get(&part.from);
                 let avoid = avoid.map(|first| Arc::clone(&first.answer.endpoint));

@@ -127,6 +127,10 @@ pub(super) fn served(cut: Cut, pin: Option<u64>) -> Answer {
 }
 
 /// Puts an answer into the index, as far as it may be.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "what was known when the list came"
+)]
 pub(super) fn put(
     inner: &Inner,
     state: &mut State,
