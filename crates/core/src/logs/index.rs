@@ -24,6 +24,9 @@ pub struct Index {
     at: Instant,
     /// The moment of the chain's history that it is true at.
     since: Mark,
+    /// The highest block that was final when the hashes were last known from here to the head: what became
+    /// final since may have left the chain unseen before.
+    sure: Option<u64>,
     /// Who gave blocks that were not final.
     voices: SmallVec<[u16; 4]>,
     /// Label of whoever gave the last block.
@@ -172,6 +175,7 @@ impl Index {
             blocks: logged(told.list, from, to).collect(),
             at: told.at,
             since: view.recent.mark(),
+            sure: last_final(view),
             voices: SmallVec::from(told.voices),
             endpoint: Arc::clone(told.endpoint),
             bytes: 0,
@@ -196,23 +200,25 @@ impl Index {
             };
             last = below;
         }
+        let before = self.sure;
         let rival = self
             .voices
             .iter()
             .any(|voice| recent.is_rival(*voice, view.now));
         if rival || !recent.is_linked_since(self.since) {
-            let Some(sure) = last_final(view).filter(|sure| *sure >= self.from) else {
+            let Some(sure) = self.sure.filter(|sure| *sure >= self.from) else {
                 return false;
             };
             last = last.min(sure);
             // What is final is no voice's word any more.
             self.voices.clear();
+        } else {
+            self.sure = self.sure.max(last_final(view));
         }
         // Whatever was noted, a hash that differs is another block. Headers come late, too.
-        let sure = last_final(view);
         let unsure = self.blocks.iter().rev();
         let differs = unsure
-            .take_while(|block| sure.is_none_or(|sure| block.number > sure))
+            .take_while(|block| before.is_none_or(|sure| block.number > sure))
             .filter(|block| {
                 let known = recent.hash_at(block.number);
                 known.is_some_and(|known| known != block.hash)
@@ -337,6 +343,7 @@ impl Index {
             self.at = other.at;
             self.endpoint = other.endpoint;
         }
+        self.sure = self.sure.max(other.sure);
         for voice in other.voices {
             if !self.voices.contains(&voice) {
                 self.voices.push(voice);
