@@ -9,7 +9,7 @@ use std::time::Instant;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Denial {
     /// From here on it may be.
-    pub(super) from: u64,
+    from: u64,
     /// From here on it is.
     sure: u64,
 }
@@ -29,6 +29,21 @@ impl Recent {
             self.hash_at(number)
         };
         known.is_some_and(|known| known != *hash)
+    }
+
+    /// Where a tip shows that there is another branch, all above the fork is dropped: what was read
+    /// before anybody said which block is at its height may be of either (P-14). While the fork is
+    /// looked for, it is in doubt ([`Recent::is_disputed`]).
+    pub(super) fn on_branch(&mut self, tip: Block) {
+        match self.path(tip) {
+            Path::From { fork, above } if !above.is_empty() => {
+                if self.tip().is_some_and(|own| fork < own.number) {
+                    self.record(fork);
+                }
+            }
+            Path::Deep => self.record(self.base.saturating_sub(1)),
+            Path::From { .. } | Path::Missing(_) | Path::Far => {}
+        }
     }
 
     /// Whether the voices out of the chain's reach are more than those on it or near it.

@@ -169,14 +169,6 @@ impl Recent {
         link
     }
 
-    /// Where a tip shows that there is another branch: what was read before anybody said which block is
-    /// at its height may be of either.
-    fn on_branch(&mut self, tip: Block) {
-        if let Some(denial) = self.denied(tip) {
-            self.record(denial.from.saturating_sub(1));
-        }
-    }
-
     /// Gives up the gap below the highest tip that is stated: the chain begins anew with it. Blocks
     /// known before have not left the chain, but nothing says any more that they are on it.
     pub fn jump(&mut self, now: Instant) -> Option<Block> {

@@ -83,7 +83,9 @@ pub(super) fn check(
         // What was told once, when nobody knew better, is told again.
         let again = before.is_some_and(|told| {
             let told = told.iter().take_while(|(at, _)| *at <= entry.called);
-            told.map(|(_, told)| *told).max() >= Some(height)
+            // What is answered in the moment of the call is among them itself.
+            let own = usize::from(answer.at == entry.called);
+            told.filter(|(_, told)| *told >= height).count() > own
         });
         if let Some(reached) = reached.filter(|reached| height > *reached && !again) {
             report(

@@ -170,11 +170,7 @@ async fn a_block_that_left_takes_its_answers_with_it_and_is_told() {
             .unwrap();
         assert_eq!(answer.origin(), Origin::Endpoint, "{method}");
     }
-    // The first header of the other branch does not say where they part: what is below that is asked for
-    // once more, too.
-    for expected in [Origin::Endpoint, Origin::Cache] {
-        assert_eq!(origin(&pool, below.0, below.1).await, expected);
-    }
+    assert_eq!(origin(&pool, below.0, below.1).await, Origin::Cache);
     assert!(misses(&pool.cache_stats(), "orphaned") >= 3);
     let told = reorgs(&pool, &heard);
     assert!(matches!(told.as_slice(), [(101, 2, _)]), "{told:?}");
