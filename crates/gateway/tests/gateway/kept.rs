@@ -81,8 +81,13 @@ async fn what_was_learned_and_spent_is_there_after_a_restart() {
     let after = endpoint(second.admin_addr.unwrap()).await;
     let ms = |shown: &Value| shown["latency_ms"].as_f64().unwrap();
     assert!((ms(&known) - ms(&after)).abs() < 0.001, "{known} {after}");
+    let answer = Client::connect(second.addr)
+        .await
+        .post("/", &[], balance(2).as_bytes())
+        .await;
+    assert_eq!(answer.status, 200);
     second.shutdown().await;
-    // The second one spent a chain check more, and did not begin at nothing.
+    // The second one spent more, and did not begin at nothing.
     let spent = [&totals, &read("totals-ethereum.json")].map(|text| month(text));
     assert!(spent[0] > 0 && spent[1] > spent[0], "{spent:?}");
     fs::remove_dir_all(folder.parent().unwrap()).unwrap();

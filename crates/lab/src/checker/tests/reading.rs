@@ -422,14 +422,14 @@ fn an_answer_is_what_its_block_holds() {
     assert_eq!(told("eth_getTransactionReceipt", &receipt, fine), []);
     let logs = json!([{"fromBlock": "0x1c", "toBlock": "0x1e", "topics": [TRANSFER]}]);
     let cut = |logs: &mut Value| drop(logs.as_array_mut().unwrap().remove(1));
-    assert_eq!(told("eth_getLogs", &logs, cut), [Breach::Untrue]);
+    assert_eq!(told("eth_getLogs", &logs, cut), [Breach::LogsMissing]);
     assert_eq!(told("eth_getLogs", &logs, fine), []);
     // Logs above the last one of the answer are missed where the network had one branch.
     let ends = |logs: &mut Value| {
         let all = logs.as_array_mut().unwrap();
         all.retain(|log| log["blockNumber"] != "0x1e");
     };
-    assert_eq!(told("eth_getLogs", &logs, ends), [Breach::Untrue]);
+    assert_eq!(told("eth_getLogs", &logs, ends), [Breach::LogsMissing]);
 }
 
 // P-8
