@@ -144,8 +144,6 @@ pub enum Mutant {
     DisputeIgnored,
     /// The log index keeps blocks that left the chain.
     IndexKeepsFork,
-    /// The newest block is indexed without logs on one empty list.
-    NewestIndexedBare,
     /// The last of several parts of a range is left out.
     LastPartLost,
     /// The parts of a range are put together the wrong way round.
@@ -230,9 +228,8 @@ impl Mutant {
     ];
 
     /// Those of logs (P-21 to P-24).
-    pub const LOGS: [Self; 5] = [
+    pub const LOGS: [Self; 4] = [
         Self::IndexKeepsFork,
-        Self::NewestIndexedBare,
         Self::LastPartLost,
         Self::PartsTurned,
         Self::TailOverlaps,

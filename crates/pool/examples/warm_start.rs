@@ -2,7 +2,7 @@
 //! was given the scores of a pool before it (P-25).
 //!
 //! `cargo run --profile ci -p highwater --example warm_start [-- SEEDS]`: five nodes of the lab, two of
-//! them slow, in virtual time; a hundred calls one after the other, for fifty seeds unless told
+//! them slow, in virtual time; a hundred calls one after the other, for twenty seeds unless told
 //! otherwise. The same seeds give the same table.
 
 use bytes::Bytes;
@@ -64,7 +64,7 @@ const LEARNING: u64 = 200;
 fn main() -> Result<(), Box<dyn Error>> {
     let seeds = match std::env::args().nth(1) {
         Some(text) => text.parse()?,
-        None => 50,
+        None => 20,
     };
     println!("first {CALLS} calls, {seeds} seeds, five endpoints of which two are slow\n");
     println!("| race | start | p50 | p99 | slowest |");

@@ -149,7 +149,7 @@ impl Told<'_> {
             }
         }
         let bare = to >= head && !self.list.has(to) && !self.sign;
-        if bare && !mutant::is(Mutant::NewestIndexedBare) {
+        if bare {
             to = to.checked_sub(1).ok_or(Refusal::Empty)?;
         }
         let from = self.from.max(lowest(head, window));

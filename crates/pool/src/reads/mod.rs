@@ -10,6 +10,7 @@
 //! | `flights` | requests that several callers share |
 //! | `store` | the answers that are kept |
 //! | `level` | a store behind that, for answers that never change |
+//! | `receipts` | the receipts of a block, and an empty list of them |
 //! | `sight` | recent hashes, the finalized block, the kind of chain |
 //! | `headers` | headers that are fetched, so that a block that left the chain is seen |
 //! | `viewer` | what one party has seen |
@@ -25,6 +26,7 @@ mod level;
 mod logs;
 mod look;
 mod number;
+mod receipts;
 mod sight;
 mod sticky;
 mod store;
@@ -317,6 +319,8 @@ impl Call<'_> {
                     let (pin, strict, at_floor) = (go.pin, go.strict(), go.at_floor);
                     let ended = if self.is_logs() {
                         Box::pin(self.logs(go)).await
+                    } else if self.is_receipts() {
+                        Box::pin(self.receipts(go)).await
                     } else {
                         self.go(go).await
                     };

@@ -74,6 +74,34 @@ async fn receipts_of_a_block_that_are_empty_are_not_kept() {
     assert_eq!(a.fake.sent(), 2);
 }
 
+// Rule `suspect`, scenario M11
+#[tokio::test(start_paused = true)]
+async fn receipts_of_a_block_that_are_empty_are_asked_for_elsewhere() {
+    let (a, b) = (Node::new(300), Node::new(300));
+    let of = |n: u8| {
+        format!(
+            "{{\"transactionHash\":{},\"blockNumber\":\"0x5a\",\"blockHash\":\"{}\"}}",
+            super::node::transaction(n),
+            hash(90, 0)
+        )
+    };
+    let three = format!("[{},{},{}]", of(1), of(2), of(3));
+    a.fake.on("eth_getBlockReceipts", Reply::result("[]"));
+    b.fake
+        .on("eth_getBlockReceipts", Reply::result(three.clone()));
+    let pool = ordered(&[&a, &b], reading()).await;
+    let receipts = |block: &'static str| read(&pool, "eth_getBlockReceipts", block);
+    assert_eq!(receipts("[\"0x5a\"]").await, three);
+    let asked = || [&a, &b].map(|node| node.asked("eth_getBlockReceipts").len());
+    assert_eq!(asked(), [1, 1]);
+    // Where both have nothing there is nothing, and it is not kept.
+    b.fake.on("eth_getBlockReceipts", Reply::result("[]"));
+    assert_eq!(receipts("[\"0x5b\"]").await, "[]");
+    assert_eq!(asked(), [2, 2]);
+    assert_eq!(receipts("[\"0x5b\"]").await, "[]");
+    assert_eq!(asked(), [3, 3]);
+}
+
 // P-16, scenario X11
 #[tokio::test(start_paused = true)]
 async fn what_nobody_knows_in_an_answer_is_passed_on_and_kept_as_it_is() {
