@@ -48,7 +48,7 @@ fn blocks(c: &mut Criterion) {
         let mut group = c.benchmark_group(what);
         for (name, method, params) in cases() {
             let row = lookup(method);
-            let mut out = Vec::new();
+            let mut out = String::new();
             group.throughput(Throughput::Bytes(params.len() as u64));
             group.bench_function(name, |b| match what {
                 "find" => b.iter(|| find(row, black_box(&params)).wants_pin()),

@@ -7,7 +7,7 @@
 
 use crate::{
     address::fresh_address,
-    anvil::{Anvil, GENESIS_TIME},
+    anvil::{Anvil, CHAIN_ID, GENESIS_TIME},
 };
 use serde_json::{Value, json};
 use std::{fs, net::SocketAddr, path::PathBuf};
@@ -55,8 +55,18 @@ impl Chain {
     /// When a node does not start, or their genesis blocks differ.
     #[must_use]
     pub fn start(count: usize) -> Self {
+        Self::start_as(count, CHAIN_ID)
+    }
+
+    /// The same under another chain id. Such nodes cannot be started again.
+    ///
+    /// # Panics
+    /// When a node does not start, or their genesis blocks differ.
+    #[must_use]
+    pub fn start_as(count: usize, id: u64) -> Self {
+        let id = id.to_string();
         let nodes = (0..count)
-            .map(|_| Anvil::start())
+            .map(|_| Anvil::start_with(fresh_address(), &["--chain-id", &id]))
             .map(|anvil| Node {
                 address: anvil.address(),
                 running: Some(anvil),
@@ -174,6 +184,16 @@ impl Chain {
             .running
             .take()
             .expect("this node was killed before")
+    }
+
+    /// Starts another node at the address of a killed one: with no block, on a chain id of its own. It
+    /// is none of the chain's.
+    ///
+    /// # Panics
+    /// When it does not start.
+    #[must_use]
+    pub fn impostor(&self, index: usize, id: u64) -> Anvil {
+        Anvil::start_with(self.nodes[index].address, &["--chain-id", &id.to_string()])
     }
 
     /// Makes what a node's disk would hold now: all blocks and every state.

@@ -53,7 +53,16 @@ impl Gateway {
     /// When it does not say that it serves.
     #[must_use]
     pub fn configured(urls: &[String], server: &str, chain: &str) -> Self {
-        let text = format!("id = {}\n{chain}\n", crate::CHAIN_ID);
+        Self::of_chain(crate::CHAIN_ID, urls, server, chain)
+    }
+
+    /// The same for a chain of another id.
+    ///
+    /// # Panics
+    /// When it does not say that it serves.
+    #[must_use]
+    pub fn of_chain(id: u64, urls: &[String], server: &str, chain: &str) -> Self {
+        let text = format!("id = {id}\n{chain}\n");
         Self::from_text(&(settings(server) + &section("dev", &text, urls, |_| String::new())))
     }
 
@@ -70,6 +79,27 @@ impl Gateway {
             section(name, &text, urls, |index| format!("tier = {index}\n"))
         });
         Self::from_text(&(settings(server) + &sections.collect::<String>()))
+    }
+
+    /// Waits until it says that this is the newest block. What is mined behind its back it learns of by
+    /// reading heads, of each node by itself.
+    ///
+    /// # Panics
+    /// When it gives no number.
+    pub fn sees(&self, block: u64) {
+        const ASK: &str = r#"{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}"#;
+        let mut client = self.client();
+        loop {
+            let answer = client.post(ASK).expect("an answer").text();
+            let hex = answer
+                .split("0x")
+                .nth(1)
+                .and_then(|rest| rest.split('"').next());
+            let number = hex.and_then(|hex| u64::from_str_radix(hex, 16).ok());
+            if number.expect("a block number") >= block {
+                return;
+            }
+        }
     }
 
     fn from_text(text: &str) -> Self {

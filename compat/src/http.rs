@@ -26,6 +26,8 @@ pub struct Answer {
     pub status: u16,
     /// The body, as it came.
     pub body: Vec<u8>,
+    /// What the header `X-Highwater-Cache` says, where there is one.
+    pub cache: Option<String>,
 }
 
 impl Answer {
@@ -173,6 +175,7 @@ struct Head {
     length: Option<usize>,
     chunked: bool,
     keep: bool,
+    cache: Option<String>,
 }
 
 fn read_answer(stream: &mut impl BufRead) -> io::Result<(Answer, bool)> {
@@ -186,6 +189,7 @@ fn read_answer(stream: &mut impl BufRead) -> io::Result<(Answer, bool)> {
         length,
         chunked,
         keep,
+        cache,
     } = read_head(stream)?;
     let body = match (chunked, length) {
         (true, None) => read_chunks(stream)?,
@@ -193,7 +197,12 @@ fn read_answer(stream: &mut impl BufRead) -> io::Result<(Answer, bool)> {
         (false, None) if status == 204 => Vec::new(),
         (true, Some(_)) | (false, None) => return Err(bad("framing of the body")),
     };
-    Ok((Answer { status, body }, keep))
+    let answer = Answer {
+        status,
+        body,
+        cache,
+    };
+    Ok((answer, keep))
 }
 
 fn read_head(stream: &mut impl BufRead) -> io::Result<Head> {
@@ -201,6 +210,7 @@ fn read_head(stream: &mut impl BufRead) -> io::Result<Head> {
         length: None,
         chunked: false,
         keep: true,
+        cache: None,
     };
     loop {
         let line = read_line(stream)?;
@@ -216,6 +226,7 @@ fn read_head(stream: &mut impl BufRead) -> io::Result<Head> {
                 head.length = Some(value.parse::<usize>().map_err(|_| bad("content-length"))?);
             }
             "transfer-encoding" => head.chunked = value.eq_ignore_ascii_case("chunked"),
+            "x-highwater-cache" => head.cache = Some(value.to_owned()),
             "connection" => head.keep = !value.eq_ignore_ascii_case("close"),
             _ => {}
         }
@@ -276,7 +287,8 @@ mod tests {
             (
                 Answer {
                     status: 200,
-                    body: b"ok".to_vec()
+                    body: b"ok".to_vec(),
+                    cache: None,
                 },
                 true
             )
@@ -291,7 +303,8 @@ mod tests {
             (
                 Answer {
                     status: 503,
-                    body: b"ok!".to_vec()
+                    body: b"ok!".to_vec(),
+                    cache: None,
                 },
                 false
             )

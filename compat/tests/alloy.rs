@@ -28,7 +28,7 @@ sol! {
 struct World {
     chain: Chain,
     provider: DynProvider,
-    _gateway: Gateway,
+    gateway: Gateway,
 }
 
 impl World {
@@ -44,7 +44,7 @@ impl World {
         Self {
             chain,
             provider,
-            _gateway: gateway,
+            gateway,
         }
     }
 
@@ -71,6 +71,7 @@ impl World {
 async fn reads_the_chain() {
     let mut world = World::start();
     world.chain.mine(&[]);
+    world.gateway.sees(1);
     let provider = &world.provider;
     assert_eq!(provider.get_chain_id().await.unwrap(), CHAIN_ID);
     assert_eq!(provider.get_block_number().await.unwrap(), 1);
@@ -102,6 +103,7 @@ async fn a_batch_gives_each_caller_its_own_answer() {
     for _ in 0..5 {
         world.chain.mine(&[]);
     }
+    world.gateway.sees(5);
     let mut batch = BatchRequest::new(world.provider.client());
     let number = batch.add_call::<_, U64>("eth_blockNumber", &()).unwrap();
     let account: Address = ACCOUNT.parse().unwrap();

@@ -60,9 +60,10 @@ fn two_urls_are_all_it_takes_to_serve() {
 // G-1
 #[test]
 fn answers_what_a_person_asks_first() {
-    let (mut chain, _gateway, cast) = behind_a_gateway();
+    let (mut chain, gateway, cast) = behind_a_gateway();
     chain.mine(&[]);
     chain.mine(&[]);
+    gateway.sees(2);
     assert_eq!(cast.run(&["block-number"]), "2");
     assert_eq!(cast.run(&["chain-id"]), CHAIN_ID.to_string());
     assert_eq!(cast.run(&["balance", ACCOUNT]), "10000000000000000000000");

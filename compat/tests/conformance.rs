@@ -16,7 +16,7 @@ const ON: &str =
     "methods = { allow = [\"debug_*\", \"txpool_*\", \"eth_capabilities\", \"eth_simulateV1\"] }";
 
 /// A block that is asked for two blocks ahead is not there before any deadline.
-const CHAIN: &str = "heads = { block_time = \"12s\" }";
+const CHAIN: &str = "heads = { block_time = \"12s\" }\npin_latest = false\ncache = false";
 
 /// The first endpoint is met however often it failed, and whoever serves the call is asked once. To find
 /// that an endpoint is gone is no attempt, to be failed by it is one.

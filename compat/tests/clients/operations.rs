@@ -15,6 +15,7 @@ const BALANCE: &str = "10000000000000000000000";
 fn reads_the_chain(library: Library) {
     let mut world = World::start(library);
     let head = world.chain.mine(&[]);
+    world.gateway.sees(1);
     let block = json!({"number": 1, "hash": head["hash"], "transactions": 0});
     for (operation, arguments, expected) in [
         ("connect", json!({}), json!(true)),
@@ -68,6 +69,7 @@ fn a_batch_gives_each_caller_its_own_answer(library: Library) {
     for _ in 0..5 {
         world.chain.mine(&[]);
     }
+    world.gateway.sees(5);
     let ok = |text: &str| json!({"ok": text});
     let chain = ok(&CHAIN_ID.to_string());
     // ethers asks who it talks to first, once; everything after that is one body.

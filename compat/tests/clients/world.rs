@@ -8,7 +8,7 @@ pub(crate) struct World {
     pub(crate) chain: Chain,
     pub(crate) tap: Tap,
     client: Client,
-    _gateway: Gateway,
+    pub(crate) gateway: Gateway,
 }
 
 impl World {
@@ -20,7 +20,7 @@ impl World {
             chain,
             tap: Tap::start(gateway.address()),
             client: Client::start(library),
-            _gateway: gateway,
+            gateway,
         }
     }
 

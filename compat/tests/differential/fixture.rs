@@ -21,30 +21,36 @@ pub(crate) struct Fixture {
 
 impl Fixture {
     pub(crate) fn build() -> Self {
-        let mut chain = Chain::start(2);
+        Self::of_chain(CHAIN_ID)
+    }
+
+    /// The same chain under another id.
+    pub(crate) fn of_chain(id: u64) -> Self {
+        let mut chain = Chain::start_as(2, id);
         let cast = Cast::new(&chain.urls()[0]);
+        let signer = (&cast, id);
         let cell = cast.run(&["compute-address", ACCOUNT, "--nonce", "0"]);
         let cell = cell.rsplit(' ').next().expect("an address").to_lowercase();
         let set_to = |word: u8| format!("{SET}{word:064x}");
         let access =
             json!([{"address": cell, "storageKeys": [format!("0x{:064x}", 0)]}]).to_string();
 
-        let deploy = sign(&cast, KEY, 0, &["--create", CELL_CREATION]);
+        let deploy = sign(signer, KEY, 0, &["--create", CELL_CREATION]);
         let transfer = sign(
-            &cast,
+            signer,
             SECOND_KEY,
             0,
             &[ACCOUNT, "--value", "1gwei", "--legacy"],
         );
-        let set = sign(&cast, KEY, 1, &[&cell, &set_to(7)]);
+        let set = sign(signer, KEY, 1, &[&cell, &set_to(7)]);
         let set_with_access_list = sign(
-            &cast,
+            signer,
             SECOND_KEY,
             1,
             &[&cell, &set_to(8), "--access-list", &access],
         );
-        let failed = sign(&cast, KEY, 2, &[&cell, FAIL]);
-        let pending = sign(&cast, SECOND_KEY, 2, &[ACCOUNT, "--value", "5"]);
+        let failed = sign(signer, KEY, 2, &[&cell, FAIL]);
+        let pending = sign(signer, SECOND_KEY, 2, &[ACCOUNT, "--value", "5"]);
 
         let blocks = [
             vec![deploy.clone(), transfer.clone()],
@@ -95,8 +101,8 @@ impl Fixture {
     }
 }
 
-fn sign(cast: &Cast, key: &str, nonce: u8, rest: &[&str]) -> String {
-    let (nonce, chain) = (nonce.to_string(), CHAIN_ID.to_string());
+fn sign((cast, id): (&Cast, u64), key: &str, nonce: u8, rest: &[&str]) -> String {
+    let (nonce, chain) = (nonce.to_string(), id.to_string());
     let mut args = vec![
         "mktx",
         "--private-key",

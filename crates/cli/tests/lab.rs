@@ -209,7 +209,7 @@ fn session(file: &TempFile, more: &[&str], urls: fn(&str) -> Vec<String>) -> (St
     let urls = urls(&introduction);
     let answer = ask(&urls[0], "eth_blockNumber");
     assert!(answer.contains(r#""id":1,"result":"0x"#), "{answer}");
-    assert!(ask(&urls[1], "eth_chainId").contains(r#""result":"0x539""#));
+    assert!(ask(&urls[1], "eth_chainId").contains(r#""result":"0xf1b31""#));
     assert!(ask(&urls[1], "eth_blockNumber").contains("<html>"));
     terminate(&child.0);
     let mut rest = String::new();
@@ -309,7 +309,8 @@ fn with_the_gateway_a_scenario_ends_with_its_verdict() {
     for second in seconds {
         assert_eq!(second["event"], "second");
         assert_eq!(second["calls"], second["right"]);
-        assert_eq!(second["behind"], 0);
+        // A read is pinned to a head that was read within the last second.
+        assert!(second["behind"].as_u64() <= Some(1));
     }
     assert_eq!(last["event"], "ended");
     assert_eq!((&last["kept"], &last["wrong"]), (&true.into(), &0.into()));

@@ -11,8 +11,9 @@
 
 use crate::{
     judge::quantity,
+    logs,
     method::{
-        Descriptor, Found, array_text,
+        Descriptor, Found, array_text, find,
         scan::{self, Elements, Members, Span},
     },
 };
@@ -62,6 +63,8 @@ pub enum Mismatch {
     Transaction,
     /// Something outside the range of blocks.
     Range,
+    /// A log that its filter does not mean.
+    Filter,
 }
 
 fn form(row: &Descriptor) -> Option<Form> {
@@ -186,8 +189,8 @@ impl Named {
         params: &str,
         pin: Option<u64>,
     ) -> Result<(), Mismatch> {
-        let asked = found.reference(pin);
         let Some(form) = form(row) else { return Ok(()) };
+        let asked = found.reference(pin);
         let differs = |said: Option<Hash>, asked: Option<Hash>| {
             said.zip(asked).is_some_and(|(said, asked)| said != asked)
         };
@@ -225,6 +228,25 @@ impl Named {
             return Err(Mismatch::Transaction);
         }
         Ok(())
+    }
+}
+
+/// What an answer to a request, as it was sent, says that was not asked for; `None` where it is as
+/// asked, and where nothing can be compared.
+#[must_use]
+pub fn mismatch(row: &'static Descriptor, params: &str, result: &str) -> Option<Mismatch> {
+    match form(row)? {
+        Form::Height => None,
+        Form::Block | Form::Transaction | Form::Receipt | Form::List => {
+            let found = find(row, params);
+            let named = Named::read(row, result);
+            let differs = named.check(row, &found, params, None).err();
+            let is_logs = row.name == "eth_getLogs" && differs.is_none();
+            if is_logs && logs::is_foreign(params, result) {
+                return Some(Mismatch::Filter);
+            }
+            differs
+        }
     }
 }
 

@@ -27,6 +27,37 @@ pub enum RequestEnd {
     Cancelled,
 }
 
+/// What came of a look into the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CacheEnd {
+    /// It was served from memory.
+    Hit,
+    /// It goes to an endpoint.
+    Miss,
+    /// An answer was kept in place of an older one or of none.
+    Refresh,
+}
+
+/// What became of stored scores (P-27).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PersistEnd {
+    /// They were loaded; nothing stored is no book.
+    Loaded {
+        /// Books that were put in.
+        books: usize,
+        /// Books that were not: unknown, odd, too old, or measured since.
+        dropped: usize,
+    },
+    /// They are still not loaded after one timeout.
+    LoadLate,
+    /// They could not be loaded: why.
+    LoadFailed(String),
+    /// They were saved.
+    Saved,
+    /// They could not be saved: why.
+    SaveFailed(String),
+}
+
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
@@ -51,6 +82,15 @@ pub enum Event {
         to: EndpointId,
         /// The row of the method.
         method: MethodId,
+    },
+    /// An operation moved to another endpoint (L-5).
+    OperationSwitch {
+        /// Who failed it.
+        from: EndpointId,
+        /// Who gets it now.
+        to: EndpointId,
+        /// What failed it there.
+        class: Class,
     },
     /// A call's first attempt went to several endpoints.
     Race {
@@ -116,10 +156,38 @@ pub enum Event {
         /// Whether it may count.
         trusted: bool,
     },
+    /// Blocks left the chain (P-14), or what callers had seen fell (P-8).
+    Reorg {
+        /// The highest block that stayed.
+        fork: u64,
+        /// How many blocks above it left, as far as is known.
+        dropped: u64,
+        /// Whether what callers have seen was lowered.
+        floor: bool,
+    },
+    /// A read was looked for in memory (P-28).
+    Cache {
+        /// The row of the method.
+        method: MethodId,
+        /// What came of it.
+        end: CacheEnd,
+        /// Blocks that a served answer is behind the newest head; `None`: no block says.
+        stale_blocks: Option<u64>,
+    },
+    /// A read joined the request of another caller (P-10).
+    Coalesce {
+        /// The row of the method.
+        method: MethodId,
+    },
     /// A call was refused or cut short because nothing may be sent within the limits.
     Budget {
         /// How long until something could have been sent; `None`: the retry budget was empty.
         wait: Option<Duration>,
+    },
+    /// Scores were loaded or saved, or could not be (P-27).
+    Persist {
+        /// What became of them.
+        end: PersistEnd,
     },
 }
 
@@ -149,7 +217,8 @@ impl EventQueue {
         self.listening
     }
 
-    pub(crate) fn push(&mut self, event: impl FnOnce() -> Event) {
+    /// Collects an event, if somebody listens.
+    pub fn push(&mut self, event: impl FnOnce() -> Event) {
         if !self.listening {
             return;
         }

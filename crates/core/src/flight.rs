@@ -40,19 +40,20 @@ pub enum Left {
     Settled,
 }
 
-/// The flights of one pool.
+/// The flights of one pool. `T` is what its owner keeps with each.
 #[derive(Clone, Debug)]
-pub struct Flights<K, S> {
+pub struct Flights<K, S, T = ()> {
     /// The flight of each key that may be joined, and all that still have waiters.
-    joinable: HashMap<K, Flight, S>,
+    joinable: HashMap<K, Flight<T>, S>,
     /// Flights that somebody gave up on: they run on for those who still wait.
-    detached: Vec<Flight>,
+    detached: Vec<Flight<T>>,
     next: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Flight {
+struct Flight<T> {
     id: FlightId,
+    what: T,
     waiters: u32,
     /// When its request last gave a sign of life.
     news: Instant,
@@ -75,7 +76,7 @@ impl Joined {
     }
 }
 
-impl<K: Eq + Hash, S: BuildHasher> Flights<K, S> {
+impl<K: Eq + Hash, S: BuildHasher, T> Flights<K, S, T> {
     /// No flights. Keys come from callers, so the hasher must be one that they cannot predict.
     #[must_use]
     pub fn new(hasher: S) -> Self {
@@ -86,8 +87,8 @@ impl<K: Eq + Hash, S: BuildHasher> Flights<K, S> {
         }
     }
 
-    /// Joins the flight of a key, or starts one. `owned` is called only for a new flight.
-    pub fn join<Q>(&mut self, key: &Q, owned: impl FnOnce() -> K, now: Instant) -> Joined
+    /// Joins the flight of a key, or starts one. `begin` is called only for a new flight.
+    pub fn join<Q>(&mut self, key: &Q, begin: impl FnOnce() -> (K, T), now: Instant) -> Joined
     where
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
@@ -98,13 +99,27 @@ impl<K: Eq + Hash, S: BuildHasher> Flights<K, S> {
         }
         let id = FlightId(self.next);
         self.next += 1;
+        let (key, what) = begin();
         let flight = Flight {
             id,
+            what,
             waiters: 1,
             news: now,
         };
-        self.joinable.insert(owned(), flight);
+        self.joinable.insert(key, flight);
         Joined::Lead(id)
+    }
+
+    /// What is kept with a flight; `None`: it settled.
+    #[must_use]
+    pub fn get<Q>(&self, key: &Q, id: FlightId) -> Option<&T>
+    where
+        K: Borrow<Q>,
+        Q: Eq + Hash + ?Sized,
+    {
+        let current = self.joinable.get(key).filter(|flight| flight.id == id);
+        let detached = || self.detached.iter().find(|flight| flight.id == id);
+        Some(&current.or_else(detached)?.what)
     }
 
     /// The request began an attempt, moved on or began to wait: its callers' patience begins anew.
@@ -153,7 +168,7 @@ impl<K: Eq + Hash, S: BuildHasher> Flights<K, S> {
         &mut self,
         key: &Q,
         id: FlightId,
-        owned: impl FnOnce() -> K,
+        begin: impl FnOnce() -> (K, T),
         now: Instant,
     ) -> (Left, Joined)
     where
@@ -165,7 +180,7 @@ impl<K: Eq + Hash, S: BuildHasher> Flights<K, S> {
         {
             self.detached.push(flight);
         }
-        (self.leave(key, id), self.join(key, owned, now))
+        (self.leave(key, id), self.join(key, begin, now))
     }
 
     /// The request ended, in whatever way. Says how many waited for it.
@@ -189,7 +204,14 @@ impl<K: Eq + Hash, S: BuildHasher> Flights<K, S> {
         self.len() == 0
     }
 
-    fn flight<Q>(&mut self, key: &Q, id: FlightId) -> Option<&mut Flight>
+    /// How many callers wait now, for all requests together.
+    #[must_use]
+    pub fn waiters(&self) -> u64 {
+        let flights = self.joinable.values().chain(&self.detached);
+        flights.map(|flight| u64::from(flight.waiters)).sum()
+    }
+
+    fn flight<Q>(&mut self, key: &Q, id: FlightId) -> Option<&mut Flight<T>>
     where
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
@@ -198,13 +220,17 @@ impl<K: Eq + Hash, S: BuildHasher> Flights<K, S> {
         current.or_else(|| self.detached.iter_mut().find(|flight| flight.id == id))
     }
 
-    fn remove<Q>(&mut self, key: &Q, id: FlightId) -> Option<Flight>
+    fn remove<Q>(&mut self, key: &Q, id: FlightId) -> Option<Flight<T>>
     where
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
-        if self.joinable.get(key).is_some_and(|flight| flight.id == id) {
-            return self.joinable.remove(key);
+        // Nearly always the one that is looked for, so it is looked up once.
+        if let Some((key, flight)) = self.joinable.remove_entry(key) {
+            if flight.id == id {
+                return Some(flight);
+            }
+            self.joinable.insert(key, flight);
         }
         let at = self.detached.iter().position(|flight| flight.id == id)?;
         Some(self.detached.swap_remove(at))

@@ -21,6 +21,7 @@ use crate::{
     Now,
     answer::Named,
     method::{Block, Found, Tag},
+    mutant::{self, Mutant},
 };
 use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
@@ -153,19 +154,33 @@ impl Mark {
     /// endpoint may be ahead of it, is not believed and raises nothing: one endpoint's word
     /// must not lock a caller out. Says whether it was believed.
     pub fn raise(&self, height: u64, bound: Option<u64>, falls: &Falls) -> bool {
-        if height > bound.unwrap_or(MAX_HEIGHT).min(MAX_HEIGHT) {
+        let bound = bound.unwrap_or(MAX_HEIGHT).min(MAX_HEIGHT);
+        if height > bound {
             return false;
         }
         let fall = falls.0.load(Relaxed);
+        // One that is not believed any more binds nobody, and must not keep others from binding.
+        let known = |packed: u64| Some(after(packed, fall)).filter(|known| *known <= bound);
         let higher = |packed: u64| {
-            let raised = pack(fall >> HEIGHT_BITS, after(packed, fall).max(height));
+            let raised = pack(
+                fall >> HEIGHT_BITS,
+                known(packed).map_or(height, |known| known.max(height)),
+            );
             (raised != packed).then_some(raised)
         };
         let raised = self.own.fetch_update(Relaxed, Relaxed, higher);
-        if raised.is_ok_and(|before| after(before, fall) < height) {
+        if raised.is_ok_and(|before| known(before).is_none_or(|known| known < height)) {
             self.served();
         }
         true
+    }
+
+    /// The same where no head is believed, so that nothing bounds it but what was seen before: a height
+    /// that is further above that than `ahead` is not believed.
+    pub fn raise_by(&self, height: u64, ahead: u64, falls: &Falls) -> bool {
+        let known = self.own(falls.0.load(Relaxed));
+        let bound = Some(known.saturating_add(ahead)).filter(|_| known > 0);
+        self.raise(height, bound, falls)
     }
 
     /// A call found an endpoint that holds the mark.
@@ -196,6 +211,11 @@ impl Mark {
         }
         let reference = reference?;
         let to = reference.height.min(MAX_HEIGHT);
+        if own.max(restored) <= to {
+            // The endpoints are there: what was not served was another's block, or another fault.
+            self.served();
+            return None;
+        }
         let yields = reference.majority && restored > to.saturating_add(reference.max_lag);
         let waited = Duration::from_millis(millis.saturating_sub(since));
         if since != 0 && waited >= stale {
@@ -298,15 +318,21 @@ impl Marks {
 }
 
 /// The floor of a call: the highest of the marks that it falls under.
+///
+/// `believed` is the highest block that anybody can have reached, where the heads say one: a mark
+/// above it was raised when no head was known (P-2), and binds nothing while it is above.
 #[must_use]
 pub fn floor<'a>(
     marks: impl IntoIterator<Item = &'a Mark>,
+    believed: Option<u64>,
     falls: &Falls,
     now: Instant,
 ) -> Option<u64> {
     marks
         .into_iter()
         .filter_map(|mark| mark.get(falls, now))
+        .filter(|_| !mutant::is(Mutant::FloorIgnored))
+        .filter(|height| believed.is_none_or(|most| *height <= most))
         .max()
 }
 
@@ -328,7 +354,9 @@ pub fn names_block(found: &Found, named: &Named) -> Option<u64> {
     if found.slots().iter().any(|slot| pending(tag(slot.block))) {
         return None;
     }
-    named.number
+    named
+        .number
+        .filter(|_| !mutant::is(Mutant::NamedBlocksBindNothing))
 }
 
 /// What a caller has seen once it has an answer: the block that it names, and the block that its
@@ -343,6 +371,9 @@ pub fn seen(found: &Found, named: &Named, pin: Option<u64>) -> Option<u64> {
 /// `finalized`.
 #[must_use]
 pub fn watermark(found: &Found) -> Option<Tag> {
+    if mutant::is(Mutant::WatermarkIgnored) {
+        return None;
+    }
     match found.slots() {
         [only] => tag(only.block).filter(|tag| matches!(tag, Tag::Safe | Tag::Finalized)),
         _ => None,

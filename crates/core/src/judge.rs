@@ -8,6 +8,7 @@
 //! head that an `eth_blockNumber` or a block at `latest` states.
 
 use crate::{
+    answer,
     breaker::{Meaning, Said},
     call::{Content, Delivery, Settled},
     classify::{self, Class, Classifier, Evidence, HeaderLookup, Verdict},
@@ -77,6 +78,16 @@ pub fn judge<'a>(wire: &Wire<'a>, question: &Question<'a>) -> Judged<'a> {
             } else {
                 None
             };
+            let other = || answer::mismatch(question.row, params_text(question.params), result);
+            if hidden.is_none() && other().is_some() {
+                // An answer to another question, though the id is right (semantics 7 row 9).
+                let verdict = of_class(Class::MalformedEnvelope, Some("not_as_asked"));
+                let meaning = Meaning::of(&verdict, wire.status, Said::Words);
+                return Judged {
+                    settled: settle(verdict, meaning, Delivery::Answered, false),
+                    shown: None,
+                };
+            }
             let settled = match hidden {
                 None => Settled::Result {
                     content: content(result),
@@ -124,6 +135,14 @@ pub const fn of_class(class: Class, subclass: Option<&'static str>) -> Verdict {
         retry_after: None,
         suggested_range: None,
         fingerprint: None,
+    }
+}
+
+/// The parameters as the method table reads them.
+const fn params_text(params: Params<'_>) -> &str {
+    match params {
+        Params::Absent | Params::Null => "",
+        Params::Array(raw) | Params::Object(raw) | Params::Scalar(raw) => raw,
     }
 }
 

@@ -14,13 +14,17 @@
 //! | [`classify`] | what an answer means for the call and for the endpoint |
 //! | [`judge`] | an answer's bytes as the end of an attempt |
 //! | [`call`] | one call as a state machine: check, send, wait, finish |
+//! | [`operation`] | an operation that is pinned to one endpoint: which one, and when again |
 //! | [`router`] | the state of the endpoints of one chain, and who serves the next attempt |
 //! | [`stats`], [`score`], [`select`] | books and windows of an endpoint, its score, the strategies |
+//! | [`scores`] | what of the books is kept across a restart, and what of that is believed |
 //! | [`breaker`], [`identity`] | circuits, exclusions, chain ids |
 //! | [`bucket`], [`retry_budget`] | what may be sent: accounts, learned limits, retries |
 //! | [`heads`], [`probe`], [`learn`] | heads and whom to believe, when to probe, what an endpoint has |
 //! | [`pin`], [`floor`] | which block `latest` is for a call, and what a caller has seen already |
 //! | [`flight`], [`cache`] | who shares a request, and which answers are kept and served again |
+//! | [`logs`] | which logs are remembered, and how a range that is too wide is asked for in parts |
+//! | [`filter`] | filters under ids of ours: whose they are, how far they were polled |
 //! | [`answer`], [`recent`] | the block that an answer names, and the hashes of recent blocks |
 //! | [`settings`], [`event`] | all options of the engine, all it tells |
 //! | [`rng`], [`sliding`], [`id`], [`now`] | a seeded generator, sliding counts, identifiers, time |
@@ -34,6 +38,7 @@ pub mod call;
 pub mod chains;
 pub mod classify;
 pub mod event;
+pub mod filter;
 pub mod flight;
 pub mod floor;
 pub mod heads;
@@ -42,12 +47,14 @@ pub mod identity;
 pub mod jsonrpc;
 pub mod judge;
 pub mod learn;
+pub mod logs;
 pub mod method;
 #[cfg(feature = "mutants")]
 pub mod mutant;
 #[cfg(not(feature = "mutants"))]
 mod mutant;
 pub mod now;
+pub mod operation;
 pub mod pin;
 pub mod probe;
 pub mod recent;
@@ -55,6 +62,7 @@ pub mod retry_budget;
 pub mod rng;
 pub mod router;
 pub mod score;
+pub mod scores;
 pub mod select;
 pub mod senders;
 pub mod settings;

@@ -120,11 +120,41 @@ pub enum Mutant {
     AnythingIsFound,
     /// Calls for private endpoints go to all.
     PrivateIsPublic,
+    /// Pinned reads go to endpoints that do not hold the block too.
+    HoldersIgnored,
+    /// A head that nobody confirmed sets the pin.
+    LiarSetsPin,
+    /// What a caller has seen binds nothing.
+    FloorIgnored,
+    /// Blocks that answers name are not remembered; only numbers and pins are.
+    NamedBlocksBindNothing,
+    /// Finality may go back.
+    WatermarkIgnored,
+    /// Reads at different blocks share one request.
+    SharedAcrossPins,
+    /// Answers from memory may be behind by any number of blocks.
+    StaleServed,
+    /// Answers from memory may be of any age.
+    AgeIgnored,
+    /// An answer kept at another block is served for a number.
+    AnyBlockServed,
+    /// A block that left the chain takes no answers with it.
+    ReorgKeepsAnswers,
+    /// Answers are kept and served although as many endpoints deny their block.
+    DisputeIgnored,
+    /// The log index keeps blocks that left the chain.
+    IndexKeepsFork,
+    /// The last of several parts of a range is left out.
+    LastPartLost,
+    /// The parts of a range are put together the wrong way round.
+    PartsTurned,
+    /// A tail begins one block too early, and is put behind what is there.
+    TailOverlaps,
 }
 
 #[cfg(feature = "mutants")]
 impl Mutant {
-    /// All of them.
+    /// All of routing and sending.
     pub const ALL: [Self; 54] = [
         Self::HalfOpenAdmitsAll,
         Self::RetriesAreFree,
@@ -180,6 +210,29 @@ impl Mutant {
         Self::RefusalIsSuccess,
         Self::AnythingIsFound,
         Self::PrivateIsPublic,
+    ];
+
+    /// Those of reads (P-1 to P-17).
+    pub const READS: [Self; 11] = [
+        Self::HoldersIgnored,
+        Self::LiarSetsPin,
+        Self::FloorIgnored,
+        Self::NamedBlocksBindNothing,
+        Self::WatermarkIgnored,
+        Self::SharedAcrossPins,
+        Self::StaleServed,
+        Self::AgeIgnored,
+        Self::AnyBlockServed,
+        Self::ReorgKeepsAnswers,
+        Self::DisputeIgnored,
+    ];
+
+    /// Those of logs (P-21 to P-24).
+    pub const LOGS: [Self; 4] = [
+        Self::IndexKeepsFork,
+        Self::LastPartLost,
+        Self::PartsTurned,
+        Self::TailOverlaps,
     ];
 }
 

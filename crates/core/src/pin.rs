@@ -14,6 +14,7 @@ use crate::{
         Found, Rewritten, array_text,
         scan::{self, Elements, Members},
     },
+    mutant::{self, Mutant},
 };
 use std::{
     ops::RangeInclusive,
@@ -105,6 +106,7 @@ fn choose(
     // A lone leader counts as being where the others are, or where the caller was already.
     let bound = view
         .reference
+        .filter(|_| !mutant::is(Mutant::LiarSetsPin))
         .map_or(u64::MAX, |reference| reference.max(floor));
     let is_fresh = |head: &Head| now.saturating_duration_since(head.at) < fresh;
     let heads = heads.map(move |head| Head {
@@ -150,7 +152,7 @@ pub fn patience(block_time: Option<Duration>, max_wait: Duration) -> Duration {
 /// `found` must have been made from `params`. The parameters are to be sent as they came unless this
 /// says [`Rewritten::Pinned`]; then `out` was extended by the new ones. Without a change `out` is not
 /// touched and nothing is allocated.
-pub fn apply(found: &Found, params: &str, pin: Pin, out: &mut Vec<u8>) -> Rewritten {
+pub fn apply(found: &Found, params: &str, pin: Pin, out: &mut String) -> Rewritten {
     match pin {
         Pin::At(block) => found.rewrite(params, block, out),
         Pin::FetchHead | Pin::PassThrough | Pin::Behind { .. } => Rewritten::Unchanged,
@@ -228,6 +230,13 @@ impl PresentState {
             table.add(address(0x0800)..=address(0x08ff));
         }
         table
+    }
+
+    /// These addresses and those.
+    #[must_use]
+    pub fn and(mut self, others: &Self) -> Self {
+        self.ranges.extend_from_slice(&others.ranges);
+        self
     }
 
     /// Adds addresses that an operator knows of.

@@ -5,8 +5,11 @@
 
 use crate::{
     breaker::{BreakerSettings, FailureRate},
+    cache::CacheSettings,
     heads::HeadSettings,
     learn::LearnSettings,
+    logs::LogSettings,
+    pin::{PinSettings, PresentState},
     probe::ProbeSettings,
     retry_budget::RetryBudgetSettings,
     score::ScoreSettings,
@@ -97,6 +100,49 @@ impl BatchSettings {
     }
 }
 
+/// How reads agree with each other and what they cost (P-1 to P-24).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadSettings {
+    /// Whether `latest` becomes a block that its endpoints hold (P-1); `None`: it stays a tag. Needs
+    /// head checks.
+    pub pin: Option<PinSettings>,
+    /// Whether identical reads in flight share one request (P-10). Default true.
+    pub coalesce: bool,
+    /// Answers from memory (P-11); `None`: none. Needs head checks.
+    pub cache: Option<CacheSettings>,
+    /// Logs that are remembered, and ranges in parts (P-21 to P-24); `None`: `eth_getLogs` is a read
+    /// like any other. Remembering needs the cache.
+    pub logs: Option<LogSettings>,
+    /// Addresses that answer from outside the chain's block, beside those known of the chain (P-6).
+    pub present: PresentState,
+}
+
+impl ReadSettings {
+    /// Every read goes to an endpoint as it was written.
+    #[must_use]
+    pub fn off() -> Self {
+        Self {
+            pin: None,
+            coalesce: false,
+            cache: None,
+            logs: None,
+            present: PresentState::default(),
+        }
+    }
+}
+
+impl Default for ReadSettings {
+    fn default() -> Self {
+        Self {
+            pin: Some(PinSettings::default()),
+            coalesce: true,
+            cache: Some(CacheSettings::default()),
+            logs: Some(LogSettings::default()),
+            present: PresentState::default(),
+        }
+    }
+}
+
 /// When a slow read is copied to a second endpoint.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HedgeSettings {
@@ -150,6 +196,8 @@ pub struct Settings {
     pub verify_chain_id: bool,
     /// Folding calls into batches.
     pub batch: BatchSettings,
+    /// Pinning, sharing, caching (P-1 to P-17).
+    pub reads: ReadSettings,
 }
 
 impl Default for Settings {
@@ -171,6 +219,7 @@ impl Default for Settings {
             tier_wait: Duration::ZERO,
             verify_chain_id: true,
             batch: BatchSettings::default(),
+            reads: ReadSettings::default(),
         }
     }
 }
@@ -186,6 +235,10 @@ impl Settings {
         };
         settings.retry.count = RetryCount::Deadline;
         settings.breaker.failure_rate = Some(FailureRate::default());
+        if let Some(cache) = &mut settings.reads.cache {
+            cache.entries = 100_000;
+            cache.bytes = 256 << 20;
+        }
         settings
     }
 
@@ -211,6 +264,12 @@ impl Settings {
         }
         self.retry_budget.check()?;
         self.batch.check()?;
+        if let Some(cache) = &self.reads.cache {
+            cache.check()?;
+        }
+        if let Some(logs) = &self.reads.logs {
+            logs.check()?;
+        }
         if self.retry.base > self.retry.cap {
             return Err("base");
         }

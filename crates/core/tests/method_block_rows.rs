@@ -17,9 +17,8 @@ fn hash() -> [u8; 32] {
 
 /// The parameters pinned to 100, or `None` if they are forwarded as written.
 fn pinned(method: &str, params: &str) -> Option<String> {
-    let mut out = b"kept".to_vec();
+    let mut out = "kept".to_owned();
     let rewritten = rewrite(lookup(method), params, 100, &mut out);
-    let out = String::from_utf8(out).expect("text");
     let out = out.strip_prefix("kept").expect("out is appended to");
     match rewritten {
         Rewritten::Pinned => Some(out.to_owned()),

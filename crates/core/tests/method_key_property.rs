@@ -398,9 +398,9 @@ fn key(method: &str, params: &str, resolve: Resolve) -> (KeyForm, Vec<u8>) {
 
 /// The parameters that an endpoint gets under a pin.
 fn sent(method: &str, params: &str, pin: u64) -> String {
-    let mut out = Vec::new();
+    let mut out = String::new();
     match find(lookup(method), params).rewrite(params, pin, &mut out) {
-        Rewritten::Pinned => String::from_utf8(out).expect("text"),
+        Rewritten::Pinned => out,
         Rewritten::Unchanged | Rewritten::Inverted => array_text(params).to_owned(),
     }
 }

@@ -12,6 +12,7 @@
 use crate::{
     dispatch::{Caller, dispatch},
     load::{Gauge, Permit},
+    server::wishes::Wishes,
     state::Shared,
 };
 use highwater::{Answer, CallOptions, Error, Request};
@@ -34,6 +35,7 @@ pub(crate) fn notification(
     tokio::spawn(async move {
         let shared = &permit.gauge().0;
         let caller = Caller {
+            wishes: Wishes::default(),
             shared,
             chain: &shared.chains[chain],
             key: key.map(|at| shared.auth.key(at)),

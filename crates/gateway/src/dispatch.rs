@@ -8,6 +8,7 @@ use crate::{
     auth::Key,
     detached::submission,
     respond::Refusal,
+    server::wishes::Wishes,
     state::{Chain, Shared},
     times::Times,
 };
@@ -35,6 +36,8 @@ pub(crate) struct Caller<'a> {
     pub(crate) key: Option<&'a Key>,
     /// How long it wants to wait at most for each call.
     pub(crate) patience: Option<Duration>,
+    /// What it wishes of its reads.
+    pub(crate) wishes: Wishes<'a>,
     /// The batch that the call is an element of.
     pub(crate) batch: Option<&'a ClientBatch>,
 }
@@ -115,6 +118,10 @@ async fn run<'a>(caller: &Caller<'a>, call: &'a Call<'_>) -> Outcome<'a> {
         params: call.params,
     };
     let times = Times::of(caller.chain, row, call.params, caller.patience);
+    let viewer = caller
+        .chain
+        .sessions
+        .viewer(caller.key, caller.wishes.session);
     let options = CallOptions {
         deadline: Some(times.deadline),
         timeout: times.attempt,
@@ -123,6 +130,9 @@ async fn run<'a>(caller: &Caller<'a>, call: &'a Call<'_>) -> Outcome<'a> {
         sends: Some(caller.chain.sends(caller.key)),
         caller: caller.key.map_or(0, |key| key.number),
         batch: caller.batch.cloned(),
+        viewers: vec![viewer],
+        min_block: caller.wishes.min_block,
+        bypass_cache: caller.wishes.bypass,
     };
     let answered = if row.state_changing == Changes::Nothing {
         caller.chain.pool.request(request, options).await

@@ -72,7 +72,7 @@ fn declared(settings: &EndpointSettings) -> Declared {
     Declared {
         archive: settings.archive,
         largest: range.into_iter().chain(batch).collect(),
-        ..Declared::default()
+        ..Declared::known(settings.url.host(), settings.url.expose().path())
     }
 }
 

@@ -32,6 +32,8 @@ pub(crate) enum Refusal<'a> {
     Notifications,
     /// The parameters have an impossible shape.
     Params,
+    /// A header of ours that says nothing we understand.
+    Header(&'static str),
     /// No key, a bad one, or one that does not reach this far.
     Key(KeyFault),
     /// A `Host` that is not ours.
@@ -110,6 +112,7 @@ impl Refusal<'_> {
             }
             Self::Notifications => (S::OK, -32601, "notifications not supported".into(), None),
             Self::Params => (S::OK, -32602, "non-array args".into(), None),
+            Self::Header(problem) => (S::OK, -32602, (*problem).into(), Some("header")),
             Self::Key(fault) => {
                 let (text, reason) = match fault {
                     KeyFault::Missing => ("an API key is required", "key_missing"),
@@ -248,6 +251,13 @@ fn upstream(error: &Error) -> Wire<'_> {
     let mut ambiguous = None;
     let (code, message, reason): (_, Cow<'_, str>, _) = match error {
         // As a node says it that does not have the block.
+        Error::Behind { .. } => (-32000, "header not found".into(), None),
+        // As those say it whose clients then ask for less.
+        Error::RangeTooWide { .. } => (
+            -32602,
+            format!("block range is too wide: {error}").into(),
+            None,
+        ),
         Error::AllEndpointsFailed { attempts } | Error::DeadlineExceeded { attempts }
             if is_above_every_head(attempts) =>
         {

@@ -8,6 +8,7 @@ use crate::{
     ServeError, Settings,
     admin::Admin,
     descriptors,
+    kept::Kept,
     server::listener,
     shutdown::{Command, Phase},
     startup,
@@ -138,6 +139,7 @@ impl Drop for Running {
 /// A gateway whose listeners are open and whose endpoints have been looked at.
 struct Started {
     shared: Arc<Shared>,
+    kept: Kept,
     address: SocketAddr,
     admin_address: Option<SocketAddr>,
     admin: Option<(Arc<Admin>, TcpListener)>,
@@ -147,7 +149,9 @@ struct Started {
 impl Started {
     async fn new(settings: &Settings) -> Result<Self, ServeError> {
         startup::check_admin(&settings.admin)?;
-        let shared = Arc::new(Shared::new(settings, startup::chains(settings)?));
+        let kept = Kept::open(&settings.state)?;
+        let chains = startup::chains(settings, &kept).await?;
+        let shared = Arc::new(Shared::new(settings, chains));
         let listen = settings.server.listen;
         let listeners =
             listener::bind_shared(listen, settings.server.workers.max(1)).map_err(|source| {
@@ -179,6 +183,7 @@ impl Started {
         startup::first_check(&shared, settings).await?;
         Ok(Self {
             shared,
+            kept,
             address,
             admin_address,
             admin,
@@ -189,6 +194,7 @@ impl Started {
     async fn run(self, orders: mpsc::Receiver<Command>) -> Result<(), ServeError> {
         let Self {
             shared,
+            kept,
             address: _,
             admin_address: _,
             admin,
@@ -211,7 +217,11 @@ impl Started {
         let probes: Vec<_> = pools.map(|pool| tokio::spawn(pool.run_probes())).collect();
         let checking = Arc::clone(&shared);
         let checks = tokio::spawn(async move { startup::keep_checking(&checking).await });
-        drain(&shared, orders).await;
+        let mut purse = kept.purse(&shared.chains);
+        tokio::select! {
+            () = drain(&shared, orders) => {}
+            () = purse.run() => {}
+        }
         checks.abort();
         for probe in probes {
             probe.abort();
@@ -223,6 +233,11 @@ impl Started {
             .into_iter()
             .filter_map(|worker| worker.join().err())
             .count();
+        // Nobody calls any more: what is known now is what is kept.
+        for chain in &shared.chains {
+            chain.pool.close();
+        }
+        purse.close().await;
         if panicked > 0 {
             return Err(ServeError::Internal("a worker thread panicked".into()));
         }

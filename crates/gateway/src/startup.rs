@@ -4,10 +4,11 @@ use crate::{
     ServeError,
     config::{AdminSettings, ChainSettings, Settings},
     endpoints::{Accounts, endpoints},
+    kept::Kept,
     state::{Chain, Shared},
 };
 use futures_util::future::join_all;
-use highwater::{Pool, Snapshot};
+use highwater::{Builder, Pool, Snapshot};
 use highwater_core::{bucket::Account, router::Identity};
 use std::{sync::Arc, time::Duration};
 
@@ -19,25 +20,28 @@ const AGAIN: Duration = Duration::from_secs(5);
 /// Longest wait for such a check.
 const LATER_CHECK: Duration = Duration::from_secs(5);
 
-/// Builds the chains; no I/O.
-pub(crate) fn chains(settings: &Settings) -> Result<Vec<Chain>, ServeError> {
+/// Builds the chains, with what was kept of them; no other I/O.
+pub(crate) async fn chains(settings: &Settings, kept: &Kept) -> Result<Vec<Chain>, ServeError> {
     let mut accounts = Accounts::default();
-    settings
-        .chains
-        .iter()
-        .map(|chain| {
-            let pool = pool(chain, settings, &accounts.of(chain))
-                .map_err(|e| ServeError::Configuration(format!("chain {}: {e}", chain.name)))?;
-            Ok(Chain::new(chain, &settings.server, pool))
-        })
-        .collect()
+    let mut chains = Vec::with_capacity(settings.chains.len());
+    for chain in &settings.chains {
+        let mut builder = builder(chain, settings, &accounts.of(chain));
+        if let Some(totals) = kept.totals(&chain.name).await {
+            builder = builder.restore_totals(totals);
+        }
+        if let Some(scores) = kept.scores(&chain.name) {
+            builder = builder.persist(scores);
+        }
+        let pool = builder
+            .build()
+            .map_err(|e| ServeError::Configuration(format!("chain {}: {e}", chain.name)))?;
+        let keys = settings.keys.len();
+        chains.push(Chain::new(chain, &settings.server, keys, pool));
+    }
+    Ok(chains)
 }
 
-fn pool(
-    chain: &ChainSettings,
-    settings: &Settings,
-    accounts: &[Arc<Account>],
-) -> Result<Pool, highwater::ConfigError> {
+fn builder(chain: &ChainSettings, settings: &Settings, accounts: &[Arc<Account>]) -> Builder {
     let server = &settings.server;
     let mut builder = Pool::builder()
         .settings(chain.engine.clone())
@@ -51,9 +55,7 @@ fn pool(
     if let Some(rules) = &settings.error_rules {
         builder = builder.error_rules(Arc::clone(rules));
     }
-    endpoints(chain, accounts, server.region.as_deref())
-        .fold(builder, highwater::Builder::endpoint)
-        .build()
+    endpoints(chain, accounts, server.region.as_deref()).fold(builder, Builder::endpoint)
 }
 
 /// An admin listener that others can reach needs a token.
@@ -74,6 +76,9 @@ pub(crate) fn check_admin(admin: &AdminSettings) -> Result<(), ServeError> {
 /// where they disagree (exit code 69). Endpoints that do not answer are left for later, unless
 /// `require_ready`.
 pub(crate) async fn first_check(shared: &Shared, settings: &Settings) -> Result<(), ServeError> {
+    // What was learned before is there for the first call; a disk that hangs holds up nobody (P-27).
+    let scores = shared.chains.iter().map(|chain| chain.pool.load_scores());
+    let _late = tokio::time::timeout(FIRST_CHECK, join_all(scores)).await;
     let checks = shared
         .chains
         .iter()

@@ -7,6 +7,7 @@ use crate::{
     local::Local,
     policy::{Names, Policy},
     server::{cors::OriginRule, host::HostRule, route::Routes},
+    sessions::Sessions,
     shutdown::Shutdown,
 };
 use highwater::{Pool, SendPolicy, Sends};
@@ -48,13 +49,20 @@ pub(crate) struct Chain {
     broadcast_to: u8,
     /// Methods that are never repeated, beyond those that never are.
     pub(crate) never_repeat: Names,
+    /// Who has seen what (P-8).
+    pub(crate) sessions: Sessions,
     /// Whether elements of one client's batch share requests.
     pub(crate) folds: bool,
     verified: bool,
 }
 
 impl Chain {
-    pub(crate) fn new(settings: &ChainSettings, server: &ServerSettings, pool: Pool) -> Self {
+    pub(crate) fn new(
+        settings: &ChainSettings,
+        server: &ServerSettings,
+        keys: usize,
+        pool: Pool,
+    ) -> Self {
         Self {
             deadline: settings.deadline.unwrap_or(server.deadline),
             sends: Sends {
@@ -64,6 +72,7 @@ impl Chain {
                 timeout: settings.write_timeout,
             },
             broadcast_to: settings.broadcast_to,
+            sessions: Sessions::new(keys, server.max_sessions),
             never_repeat: Names::new(&settings.never_repeat),
             name: settings.name.as_str().into(),
             pool,

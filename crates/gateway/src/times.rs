@@ -66,6 +66,7 @@ mod tests {
     use super::Times;
     use crate::{
         config::{ChainSettings, Overrides, Settings},
+        kept::Kept,
         startup,
         state::Chain,
     };
@@ -77,7 +78,12 @@ mod tests {
         let id = id.parse().unwrap();
         let mut settings = Settings::from_urls(&urls, Some(&id), &Overrides::default()).unwrap();
         change(&mut settings.chains[0]);
-        startup::chains(&settings).unwrap().remove(0)
+        let kept = Kept::open(&settings.state).unwrap();
+        // Where nothing is kept there is nothing to wait for.
+        futures_util::FutureExt::now_or_never(startup::chains(&settings, &kept))
+            .unwrap()
+            .unwrap()
+            .remove(0)
     }
 
     fn times(chain: &Chain, method: &str, params: &str, asked: Option<u64>) -> (u64, Option<u64>) {

@@ -101,14 +101,14 @@ async fn breaks_answers_on_the_wire() {
     let answer = ask(&drip, "eth_chainId", "").await.unwrap();
     assert_eq!(
         body(&answer),
-        br#"{"jsonrpc":"2.0","id":1,"result":"0x539"}"#
+        br#"{"jsonrpc":"2.0","id":1,"result":"0xf1b31"}"#
     );
 
     let stall = fleet("{ kind = 'stall', bytes = 3, pause = '1ms' }").await;
     let answer = ask(&stall, "eth_chainId", "").await.unwrap();
     assert_eq!(
         body(&answer),
-        br#"{"jsonrpc":"2.0","id":1,"result":"0x539"}"#
+        br#"{"jsonrpc":"2.0","id":1,"result":"0xf1b31"}"#
     );
 
     let gzip = fleet("{ kind = 'gzip' }").await;
@@ -116,7 +116,7 @@ async fn breaks_answers_on_the_wire() {
     let mut text = String::new();
     let mut inflated = flate2::read::GzDecoder::new(body(&answer));
     inflated.read_to_string(&mut text).unwrap();
-    assert_eq!(text, r#"{"jsonrpc":"2.0","id":1,"result":"0x539"}"#);
+    assert_eq!(text, r#"{"jsonrpc":"2.0","id":1,"result":"0xf1b31"}"#);
 
     let page = fleet("{ kind = 'page', status = 503, body = 'no', retry_after = 4 }").await;
     let answer = ask(&page, "eth_chainId", "").await.unwrap();
@@ -295,6 +295,6 @@ async fn records_what_nodes_received_and_served() {
     let served = history
         .events()
         .iter()
-        .filter(|event| matches!(event, Event::Served { body, .. } if body.contains("0x539")));
+        .filter(|event| matches!(event, Event::Served { body, .. } if body.contains("0xf1b31")));
     assert_eq!(served.count(), 1);
 }

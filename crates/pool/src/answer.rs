@@ -14,6 +14,23 @@ pub struct Answer {
     pub(crate) endpoint: Arc<str>,
     pub(crate) attempts: u16,
     pub(crate) transaction: Option<TxHash>,
+    pub(crate) origin: Origin,
+    pub(crate) block: Option<u64>,
+}
+
+/// Where an answer came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// An endpoint answered this call.
+    Endpoint,
+    /// An endpoint answered another caller's identical call (P-10).
+    Shared,
+    /// Memory (P-11).
+    Cache,
+    /// The heads that the pool knows (P-5).
+    Heads,
+    /// The filters that the pool knows (L-4): no endpoint was asked.
+    Filters,
 }
 
 /// The part of an answer that belongs to the caller.
@@ -51,7 +68,7 @@ impl Answer {
         self.is_error
     }
 
-    /// Label of the endpoint that gave it.
+    /// Label of the endpoint that gave it; empty where the pool's own heads did.
     #[must_use]
     pub fn endpoint(&self) -> &str {
         &self.endpoint
@@ -62,6 +79,27 @@ impl Answer {
     #[must_use]
     pub const fn transaction(&self) -> Option<TxHash> {
         self.transaction
+    }
+
+    /// Where it came from.
+    #[must_use]
+    pub const fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// The block that it shows: the one that `latest` was for this call, or the highest that the
+    /// answer names; `None` where it names none (P-9).
+    #[must_use]
+    pub const fn block(&self) -> Option<u64> {
+        self.block
+    }
+
+    /// The text of the result; `None` where it is an error.
+    pub(crate) fn result(&self) -> Option<&str> {
+        match self.payload() {
+            Payload::Result(text) => Some(text),
+            Payload::Error(_) => None,
+        }
     }
 
     /// Upstream requests that this call took, chain checks not counted.

@@ -33,6 +33,17 @@ pub(crate) async fn ask(
     method: &'static str,
     timeout: Duration,
 ) -> Option<Judged> {
+    ask_with(pool, node, method, "[]", timeout).await
+}
+
+/// The same with parameters, an array as JSON text.
+pub(crate) async fn ask_with(
+    pool: &Weak<Inner>,
+    node: &Arc<Node>,
+    method: &'static str,
+    params: &str,
+    timeout: Duration,
+) -> Option<Judged> {
     {
         let inner = pool.upgrade()?;
         let mut state = inner.lock();
@@ -44,7 +55,7 @@ pub(crate) async fn ask(
             return None;
         }
     }
-    send(pool, node, method, timeout).await
+    send_with(pool, node, method, params, timeout).await
 }
 
 /// The same for a request whose token was spent already.
@@ -54,9 +65,24 @@ pub(crate) async fn send(
     method: &'static str,
     timeout: Duration,
 ) -> Option<Judged> {
+    send_with(pool, node, method, "[]", timeout).await
+}
+
+async fn send_with(
+    pool: &Weak<Inner>,
+    node: &Arc<Node>,
+    method: &'static str,
+    params: &str,
+    timeout: Duration,
+) -> Option<Judged> {
     let (question, meanings) = {
         let inner = pool.upgrade()?;
-        let ask = Ask::new(inner.next_id(), lookup(method), method, Params::Array("[]"));
+        let ask = Ask::new(
+            inner.next_id(),
+            lookup(method),
+            method,
+            Params::Array(params),
+        );
         (ask, Arc::clone(&inner.meanings))
     };
     let sent = node

@@ -1,13 +1,15 @@
 //! Building a pool.
 
 use crate::{
-    Endpoint, Event, Pool, Totals,
+    Endpoint, Event, Network, Pool, Totals,
     endpoint::Transport,
     inner::{Inner, Parts, State},
     judge::Meanings,
     listen::{Listener, Listeners},
     node::Node,
+    persist::{Keeper, Store},
     probe::{IsActive, Probing},
+    reads::{Level, SecondLevel, Sight},
     sends::{Memory, Sends},
     upstream::{ExtraRoots, HttpOptions},
 };
@@ -41,8 +43,8 @@ impl ConfigError {
 /// Collects endpoints and options; [`Builder::build`] does no I/O.
 #[derive(Clone)]
 pub struct Builder {
-    chain: Option<ChainId>,
-    endpoints: Vec<Endpoint>,
+    chain: Option<Result<ChainId, String>>,
+    endpoints: Vec<Result<Endpoint, String>>,
     timeout: Duration,
     deadline: Duration,
     sends: Sends,
@@ -53,6 +55,8 @@ pub struct Builder {
     is_active: Option<IsActive>,
     listeners: Vec<Listener>,
     totals: Option<Totals>,
+    second: Option<Level>,
+    persist: Option<Arc<dyn Store>>,
 }
 
 impl Default for Builder {
@@ -70,24 +74,37 @@ impl Default for Builder {
             is_active: None,
             listeners: Vec::new(),
             totals: None,
+            second: None,
+            persist: None,
         }
     }
 }
 
 impl Builder {
-    /// The chain that every endpoint must serve. Left out: the first endpoint that answers decides
-    ///
+    /// The chain that every endpoint must serve, by its id or by its name. Left out: the first endpoint
+    /// that answers decides.
     #[must_use]
-    pub const fn chain(mut self, chain: ChainId) -> Self {
-        self.chain = Some(chain);
+    pub fn chain<'a>(mut self, chain: impl Into<Network<'a>>) -> Self {
+        let chain = chain.into();
+        let id = chain.id();
+        self.chain = Some(id.ok_or_else(|| match chain {
+            Network::Id(id) => id.to_string(),
+            Network::Name(name) => name.to_owned(),
+        }));
         self
     }
 
-    /// Adds an endpoint. Who is asked follows from its tier and from what is measured; of
+    /// Adds an endpoint: an [`Endpoint`], or the text of its `http(s)` URL. Who is asked follows from its tier and from what is measured; of
     /// two that are equal the earlier one comes first.
     #[must_use]
-    pub fn endpoint(mut self, endpoint: Endpoint) -> Self {
-        self.endpoints.push(endpoint);
+    pub fn endpoint<E>(mut self, endpoint: E) -> Self
+    where
+        E: TryInto<Endpoint>,
+        E::Error: fmt::Display,
+    {
+        let endpoint = endpoint.try_into();
+        self.endpoints
+            .push(endpoint.map_err(|problem| problem.to_string()));
         self
     }
 
@@ -164,6 +181,22 @@ impl Builder {
         self
     }
 
+    /// A store behind the cache, for answers that never change (P-13): see [`SecondLevel`]. Default:
+    /// none. Without the cache it is not asked.
+    #[must_use]
+    pub fn second_level(mut self, level: Arc<dyn SecondLevel>) -> Self {
+        self.second = Some(level);
+        self
+    }
+
+    /// Where what was learned is kept across a restart (P-27): loaded once at the first call, which it
+    /// never holds up, and saved at most every ten seconds and when the pool closes. Default: nowhere.
+    #[must_use]
+    pub fn persist(mut self, store: impl Store) -> Self {
+        self.persist = Some(Arc::new(store));
+        self
+    }
+
     /// What every random draw of the routing follows from. Default: the operating system's
     /// randomness.
     #[must_use]
@@ -217,25 +250,38 @@ impl Builder {
                 return Err(ConfigError::new(field, "must be at least 1 ms"));
             }
         }
-        if self.chain == Some(ChainId(0)) {
-            return Err(ConfigError::new("chain", "must not be 0"));
+        let chain = match self.chain {
+            Some(Ok(ChainId(0))) => return Err(ConfigError::new("chain", "must not be 0")),
+            Some(Err(name)) => {
+                let problem = format!("no chain is called {name:?}; an id always works");
+                return Err(ConfigError::new("chain", problem));
+            }
+            Some(Ok(chain)) => Some(chain),
+            None => None,
+        };
+        let mut endpoints = Vec::with_capacity(self.endpoints.len());
+        for endpoint in self.endpoints {
+            endpoints.push(endpoint.map_err(|problem| ConfigError::new("endpoints", problem))?);
         }
         self.http.check()?;
         self.settings
             .check()
             .map_err(|field| ConfigError::new(field, "is out of range"))?;
-        check_endpoints(&self.endpoints)?;
-        let labels = labels(&self.endpoints)?;
-        let profiles = self.endpoints.iter().map(|e| e.profile.clone()).collect();
-        let mut nodes = Vec::with_capacity(self.endpoints.len());
-        for (label, endpoint) in labels.into_iter().zip(self.endpoints) {
+        check_endpoints(&endpoints)?;
+        let labels = labels(&endpoints)?;
+        let profiles = endpoints.iter().map(|e| e.profile.clone()).collect();
+        let mut nodes = Vec::with_capacity(endpoints.len());
+        for (label, endpoint) in labels.into_iter().zip(endpoints) {
             nodes.push(Arc::new(Node::new(label, endpoint.transport, &self.http)?));
         }
         let seed = self.seed.unwrap_or_else(random);
+        let router = Router::new(Arc::new(self.settings), chain, profiles, seed);
+        let sight = Sight::new(router.stale());
         let state = State {
-            router: Router::new(Arc::new(self.settings), self.chain, profiles, seed),
+            router,
             nodes: nodes.into(),
             sent: Memory::default(),
+            sight,
         };
         if let Some(totals) = &self.totals {
             state.restore_totals(totals, SystemTime::now());
@@ -247,7 +293,9 @@ impl Builder {
             meanings: Meanings::new(self.error_rules),
             http: self.http,
             probing: Probing::new(self.is_active),
+            second: self.second,
             listeners: Listeners::start(self.listeners)?,
+            keeper: self.persist.map(|store| Keeper::new(store, self.timeout)),
         };
         Ok(Pool::from_inner(Inner::new(state, parts)))
     }

@@ -11,6 +11,7 @@
 
 use crate::{
     Answer, Attempt, CallOptions, Error, Request,
+    answer::Origin,
     ask::{Ask, Known},
     attempt::{Attempts, Boxed, First, exchange, fold, send},
     check::{check, look, warm},
@@ -18,7 +19,9 @@ use crate::{
     inner::{Inner, State, place},
     judge::{Judged, Shown, judge_failure},
     node::Node,
+    reads::News,
     sends::Submission,
+    under_way::UnderWay,
     upstream::{Repeat, SendError, SendErrorKind},
 };
 use highwater_core::{
@@ -28,13 +31,13 @@ use highwater_core::{
     jsonrpc::Params,
     learn::Need,
     method::Racing,
-    router::{Router, Ticket},
+    router::Router,
     settings::BatchSettings,
 };
 use parking_lot::MutexGuard;
 use smallvec::SmallVec;
 use std::{
-    sync::{Arc, Weak},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -43,84 +46,130 @@ mod submitting;
 /// Deadlines are cut here, a year, so that adding one to an instant cannot overflow.
 pub(crate) const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
+/// A head that many wait for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Urgent {
+    /// What its first caller has seen: whoever is known to be there is asked before others, since a head
+    /// below it confirms nothing for that caller (P-2, P-8).
+    pub(crate) floor: Option<u64>,
+}
+
+/// What binds a call beside its options.
+#[derive(Clone, Default)]
+pub(crate) struct Terms {
+    /// The blocks that it is about.
+    pub(crate) need: Need,
+    /// Its latest block was made a number (P-3).
+    pub(crate) pinned: bool,
+    /// The head that an endpoint must have (P-8).
+    pub(crate) least_head: Option<u64>,
+    /// The one endpoint that may serve it, and with one attempt.
+    pub(crate) only: Option<Arc<Node>>,
+    /// The endpoint that is asked first while it can be.
+    pub(crate) first: Option<Arc<Node>>,
+    /// The label of an endpoint that others are asked before.
+    pub(crate) avoid: Option<Arc<str>>,
+    /// Many wait for it.
+    pub(crate) urgent: Option<Urgent>,
+    /// Who is told of its progress (P-10).
+    pub(crate) news: Option<Arc<News>>,
+}
+
 /// Makes one call.
-///
-/// `avoid` is the label of an endpoint that others are asked before.
 pub(crate) async fn drive(
     inner: &Arc<Inner>,
     request: Request<'_>,
     options: CallOptions,
-    avoid: Option<&str>,
+    terms: Terms,
 ) -> Result<Answer, Error> {
-    if inner.is_closed() {
-        return Err(Error::Closed);
-    }
     let row = request.descriptor;
-    let may_repeat = row.is_read() && !options.solitary;
-    let (mut call, mut next) = Call::begin(inner, request, options, avoid);
-    let mut ask = Ask::new(inner.next_id(), row, request.method, request.params);
-    loop {
-        next = match next {
-            Next::Check(node, endpoint, timeout) => {
-                let pool = Arc::downgrade(inner);
-                let failure = check(&pool, &node, timeout).await;
-                call.machine.on_check(endpoint, failure.as_ref());
-                call.step(None)
-            }
-            Next::Head(node, endpoint, timeout) => {
-                // Boxed: it is rare, and would make every call's future larger.
-                Box::pin(look(&Arc::downgrade(inner), &node, timeout)).await;
-                call.machine.on_head(endpoint);
-                call.step(None)
-            }
-            Next::Warm(node, timeout) => {
-                warm(&Arc::downgrade(inner), &node, timeout);
-                call.step(None)
-            }
-            Next::Send(node, attempt, timeout, known, most) => {
-                let repeat = if may_repeat {
-                    Repeat::Elsewhere
-                } else {
-                    Repeat::Never
-                };
-                if call.beside {
-                    let ask = ask.knowing(known);
-                    let folded = fold(inner, call.fold.as_ref(), &node, &ask, timeout, most);
-                    let sent = send(inner, node, ask, timeout, repeat, folded);
+    let ask = Ask::new(inner.next_id(), row, request.method, request.params);
+    carry(inner, request, ask, options, terms).await
+}
+
+/// Makes a call whose request is written already.
+///
+/// What a block captures it holds once, where an async function would hold its arguments a second time.
+#[expect(
+    clippy::manual_async_fn,
+    reason = "an async function holds its arguments twice"
+)]
+pub(crate) fn carry<'a>(
+    inner: &'a Arc<Inner>,
+    request: Request<'a>,
+    mut ask: Ask,
+    options: CallOptions,
+    terms: Terms,
+) -> impl Future<Output = Result<Answer, Error>> + Send + 'a {
+    async move {
+        if inner.is_closed() {
+            return Err(Error::Closed);
+        }
+        inner.wake_keeper();
+        let repeat = if request.descriptor.is_read() && !options.solitary {
+            Repeat::Elsewhere
+        } else {
+            Repeat::Never
+        };
+        let (mut call, mut next) = Call::begin(inner, request, options, terms);
+        loop {
+            next = match next {
+                Next::Check(node, endpoint, timeout) => {
+                    let pool = Arc::downgrade(inner);
+                    let failure = check(&pool, &node, timeout).await;
+                    call.machine.on_check(endpoint, failure.as_ref());
+                    call.step(None)
+                }
+                Next::Head(node, endpoint, timeout) => {
+                    // Boxed: it is rare, and would make every call's future larger.
+                    Box::pin(look(&Arc::downgrade(inner), &node, timeout)).await;
+                    call.machine.on_head(endpoint);
+                    call.step(None)
+                }
+                Next::Warm(node, timeout) => {
+                    warm(&Arc::downgrade(inner), &node, timeout);
+                    call.step(None)
+                }
+                Next::Send(node, attempt, timeout, known, most) => {
+                    if call.beside {
+                        let ask = ask.knowing(known);
+                        let folded = fold(inner, call.fold.as_ref(), &node, &ask, timeout, most);
+                        let sent = send(inner, node, ask, timeout, repeat, folded);
+                        call.several.push((attempt, Box::pin(sent)));
+                        call.step(None)
+                    } else {
+                        for (node, timeout) in call.warm.drain(..) {
+                            warm(&Arc::downgrade(inner), &node, timeout);
+                        }
+                        ask.know(known);
+                        let folded = fold(inner, call.fold.as_ref(), &node, &ask, timeout, most);
+                        let judged = match folded {
+                            Some(folded) => folded.await,
+                            None => exchange(&inner.meanings, &node, &ask, timeout, repeat).await,
+                        };
+                        call.step(Some((attempt, judged)))
+                    }
+                }
+                Next::Look(node, attempt, timeout, method) => {
+                    // Beside what may still run, and boxed: it is rare.
+                    let asked = call.question(method);
+                    let sent = send(inner, node, asked, timeout, Repeat::Elsewhere, None);
                     call.several.push((attempt, Box::pin(sent)));
                     call.step(None)
-                } else {
-                    for (node, timeout) in call.warm.drain(..) {
-                        warm(&Arc::downgrade(inner), &node, timeout);
-                    }
-                    ask.know(known);
-                    let folded = fold(inner, call.fold.as_ref(), &node, &ask, timeout, most);
-                    let judged = match folded {
-                        Some(folded) => folded.await,
-                        None => exchange(&inner.meanings, &node, &ask, timeout, repeat).await,
-                    };
-                    call.step(Some((attempt, judged)))
                 }
+                Next::Gone(attempt) => {
+                    let gone = SendError {
+                        kind: SendErrorKind::Reset,
+                        delivery: Delivery::NotSent,
+                    };
+                    call.step(Some((attempt, judge_failure(gone))))
+                }
+                Next::Wait(at) => {
+                    let ended = call.wait(at).await;
+                    call.step(ended)
+                }
+                Next::Finish(outcome) => return call.finish(outcome),
             }
-            Next::Look(node, attempt, timeout, method) => {
-                // Beside what may still run, and boxed: it is rare.
-                let asked = call.question(method);
-                let sent = send(inner, node, asked, timeout, Repeat::Elsewhere, None);
-                call.several.push((attempt, Box::pin(sent)));
-                call.step(None)
-            }
-            Next::Gone(attempt) => {
-                let gone = SendError {
-                    kind: SendErrorKind::Reset,
-                    delivery: Delivery::NotSent,
-                };
-                call.step(Some((attempt, judge_failure(gone))))
-            }
-            Next::Wait(at) => {
-                let ended = call.wait(at).await;
-                call.step(ended)
-            }
-            Next::Finish(outcome) => return call.finish(outcome),
         }
     }
 }
@@ -160,9 +209,12 @@ struct Call<'a> {
     /// Whom each attempt asked.
     sent: SmallVec<[(AttemptId, Arc<Node>); 2]>,
     kept: SmallVec<[(AttemptId, Shown); 1]>,
+    /// What came with the answers of those that failed: a status, a wait.
+    told: Vec<(AttemptId, Option<u16>, Option<Duration>)>,
     /// What failed before the endpoints were replaced.
     earlier: Vec<Attempt>,
     over: bool,
+    news: Option<Arc<News>>,
 }
 
 impl<'a> Call<'a> {
@@ -171,10 +223,9 @@ impl<'a> Call<'a> {
         inner: &'a Arc<Inner>,
         request: Request<'a>,
         options: CallOptions,
-        avoid: Option<&str>,
+        terms: Terms,
     ) -> (Self, Next) {
         let row = request.descriptor;
-        let need = Need::of_call(row, text(request.params));
         let submission = Submission::of(row, request.params);
         let about = inner.about(row, request.params);
         let sends = options.sends.unwrap_or(inner.sends);
@@ -197,15 +248,26 @@ impl<'a> Call<'a> {
         };
         let deadline = now.mono + deadline.min(FAR);
         let mut plan = Plan::new(row, request.method, deadline, timeout);
-        plan.need = need;
+        plan.need = terms.need;
+        plan.pinned = terms.pinned;
+        plan.least_head = terms.least_head;
+        plan.urgent = terms.urgent.is_some();
         plan.strategy = options.strategy;
         plan.solitary = options.solitary;
         plan.privacy = sends.privacy(row);
         plan.allowed = state.router.allowed(request.method);
-        plan.prefer = match (avoid, about) {
-            (Some(avoid), _) => Some(state.others(avoid)),
-            (None, Some(about)) => state.seen_by(about.account, now),
-            (None, None) => None,
+        let floor = terms.urgent.and_then(|urgent| urgent.floor);
+        if let Some(only) = &terms.only {
+            plan.only = Some(state.place(only).unwrap_or(EndpointId::GONE));
+            plan.once = true;
+        }
+        let first = terms.first.as_ref().and_then(|node| state.place(node));
+        plan.prefer = match (&terms.avoid, about, floor) {
+            _ if first.is_some() => Some(first.into_iter().collect()),
+            (Some(avoid), _, _) => Some(state.others(avoid)),
+            (None, Some(about), _) => state.seen_by(about.account, now),
+            (None, None, Some(floor)) => Some(state.router.holders(floor, now)),
+            (None, None, None) => None,
         };
         if let Some(submission) = &submission {
             let chain = state.router.chain().and_then(chains::by_id);
@@ -234,8 +296,10 @@ impl<'a> Call<'a> {
             warm: SmallVec::new(),
             sent: SmallVec::new(),
             kept: SmallVec::new(),
+            told: Vec::new(),
             earlier: Vec::new(),
             over: false,
+            news: terms.news,
         };
         let next = call.poll(state, now);
         if wake {
@@ -251,8 +315,15 @@ impl<'a> Call<'a> {
                 (&judged.settled, self.node(*attempt))
         {
             tracing::debug!(endpoint = %node.label, class = ?verdict.class, "attempt failed");
+            if judged.status.is_some() || verdict.retry_after.is_some() {
+                self.told
+                    .push((*attempt, judged.status, verdict.retry_after));
+            }
         }
         let now = self.inner.now();
+        if let Some(news) = &self.news {
+            news.tell(now.mono);
+        }
         let mut state = self.inner.lock();
         if !Arc::ptr_eq(&self.nodes, &state.nodes) {
             self.follow(&state);
@@ -261,7 +332,7 @@ impl<'a> Call<'a> {
             match &self.submission {
                 Some(_) => self.on_submitted(&mut state, attempt, judged, now),
                 None => {
-                    let Judged { settled, shown } = judged;
+                    let Judged { settled, shown, .. } = judged;
                     self.kept.extend(shown.map(|shown| (attempt, shown)));
                     self.machine
                         .on_settled(&mut state.router, attempt, &settled, now);
@@ -397,6 +468,8 @@ impl<'a> Call<'a> {
                 endpoint,
                 attempts: self.machine.attempts(),
                 transaction: self.machine.transaction(),
+                origin: Origin::Endpoint,
+                block: None,
             });
         }
         Err(match outcome {
@@ -434,10 +507,7 @@ impl<'a> Call<'a> {
             let place = self.several.iter().position(is_its);
             let running = place.map(|place| self.several.remove(place));
             // Cancelled where nobody settles it, the end of the runtime included.
-            let loser = Loser {
-                pool: Arc::downgrade(self.inner),
-                ticket: Some(ticket),
-            };
+            let loser = UnderWay::new(Arc::downgrade(self.inner), ticket);
             if let (Leftover::Finish, Some((_, running))) = (leftover, running) {
                 tokio::spawn(async move { loser.settle(&running.await.settled) });
             }
@@ -465,10 +535,16 @@ impl<'a> Call<'a> {
     fn attempt(&self, report: &Report) -> Attempt {
         let asked = report.attempt.and_then(|attempt| self.node(attempt));
         let node = asked.or_else(|| self.nodes.get(report.endpoint.index()));
+        let told = report.attempt.and_then(|attempt| {
+            let mut told = self.told.iter();
+            told.find(|(told, ..)| *told == attempt)
+        });
         Attempt {
             endpoint: node.map(|node| node.label.to_string()).unwrap_or_default(),
             class: report.class,
             detail: report.subclass,
+            status: told.and_then(|(_, status, _)| *status),
+            retry_after: told.and_then(|(.., wait)| *wait),
         }
     }
 }
@@ -485,46 +561,18 @@ impl Drop for Call<'_> {
     }
 }
 
-/// A request whose call is over. Dropped before its end, it is cancelled.
-struct Loser {
-    pool: Weak<Inner>,
-    ticket: Option<Ticket>,
-}
-
-impl Loser {
-    fn settle(mut self, settled: &Settled) {
-        if let (Some(ticket), Some(inner)) = (self.ticket.take(), self.pool.upgrade()) {
-            let now = inner.now();
-            let mut state = inner.lock();
-            state.router.settle(&ticket, settled, now);
-            inner.tell(state);
-        }
-    }
-}
-
-impl Drop for Loser {
-    fn drop(&mut self) {
-        if let (Some(ticket), Some(inner)) = (self.ticket.take(), self.pool.upgrade()) {
-            let now = inner.now();
-            let mut state = inner.lock();
-            state.router.cancel(&ticket, now);
-            inner.tell(state);
-        }
-    }
-}
-
 /// Whether a call may have two attempts at once.
 fn may_run_beside(router: &Router, plan: &Plan) -> bool {
     let (settings, row) = (router.settings(), plan.method);
     let races = settings.race >= 2 && row.race == Racing::Yes;
-    let hedges = settings.hedge.is_some() && row.hedge == Racing::Yes;
+    let hedges = plan.hedge(settings).is_some() && row.hedge == Racing::Yes;
     let reads = (races || hedges) && plan.is_repeatable();
     let spreads = plan.write.as_ref().is_some_and(|write| write.width() > 1);
     (reads || spreads) && router.len() > 1
 }
 
 /// The parameters as the method table reads them.
-fn text(params: Params<'_>) -> &str {
+pub(crate) fn text(params: Params<'_>) -> &str {
     match params {
         Params::Absent | Params::Null => "",
         Params::Array(raw) | Params::Object(raw) | Params::Scalar(raw) => raw,

@@ -56,6 +56,29 @@ impl Endpoint {
     }
 }
 
+impl From<SecretUrl> for Endpoint {
+    fn from(url: SecretUrl) -> Self {
+        Self::url(url)
+    }
+}
+
+/// An endpoint at the `http(s)` URL that the text is. Errors do not repeat it.
+impl TryFrom<&str> for Endpoint {
+    type Error = String;
+
+    fn try_from(text: &str) -> Result<Self, String> {
+        SecretUrl::parse(text).map(Self::url)
+    }
+}
+
+impl TryFrom<String> for Endpoint {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::try_from(text.as_str())
+    }
+}
+
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Endpoint")

@@ -12,6 +12,10 @@ pub struct Attempt {
     pub class: Class,
     /// The finer kind, one word from a closed set: `connect`, `tls`, `reset`, `redirect`…
     pub detail: Option<&'static str>,
+    /// The status of its HTTP answer; `None`: there was no answer, or a transport without one.
+    pub status: Option<u16>,
+    /// The wait that it stated, uncapped.
+    pub retry_after: Option<Duration>,
 }
 
 /// A call that no endpoint answered. An endpoint's own error is an [`Answer`](crate::Answer), not
@@ -61,6 +65,22 @@ pub enum Error {
         error: Option<String>,
         /// Who was asked, and what came of it.
         attempts: Vec<Attempt>,
+    },
+    /// The caller has seen this block, or says so, and no endpoint that may serve the call got to it in
+    /// time (P-5, P-8).
+    #[error("no endpoint is at block {block} yet")]
+    Behind {
+        /// The block.
+        block: u64,
+    },
+    /// The logs of a range take more requests than one call may make, or are larger than an answer may
+    /// be (P-23): the range must be narrower. Nothing of it is lost: it is the whole or this.
+    #[error("the range takes more than {requests} requests or {bytes} bytes: ask for fewer blocks")]
+    RangeTooWide {
+        /// Requests that one call may be split into.
+        requests: u32,
+        /// Bytes of the largest answer that is put together.
+        bytes: u64,
     },
     /// The pool was closed.
     #[error("the pool is closed")]

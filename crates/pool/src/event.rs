@@ -4,6 +4,7 @@ use crate::inner::State;
 use highwater_core::{
     ChainId, EndpointId,
     breaker::{Exclusion, Reason},
+    classify::Class,
     event as core,
     method::{Lane, MethodId},
 };
@@ -12,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-pub use highwater_core::event::RequestEnd;
+pub use highwater_core::event::{CacheEnd, PersistEnd, RequestEnd};
 
 /// Names an endpoint. Never by its URL (R-2, L-7).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +56,15 @@ pub enum Event {
         to: EndpointName,
         /// The method.
         method: &'static str,
+    },
+    /// An operation moved to another endpoint (L-5).
+    OperationSwitch {
+        /// Who failed it.
+        from: EndpointName,
+        /// Who gets it now.
+        to: EndpointName,
+        /// What failed it there.
+        class: Class,
     },
     /// A call's first attempt went to several endpoints.
     Race {
@@ -120,10 +130,38 @@ pub enum Event {
         /// Whether it may count.
         trusted: bool,
     },
+    /// Blocks left the chain (P-14), or what callers had seen fell (P-8).
+    Reorg {
+        /// The highest block that stayed.
+        fork: u64,
+        /// How many blocks above it left, as far as is known.
+        dropped: u64,
+        /// Whether what callers have seen was lowered.
+        floor: bool,
+    },
+    /// A read was looked for in memory (P-28). A hit tells only this.
+    Cache {
+        /// The method.
+        method: &'static str,
+        /// What came of it.
+        end: CacheEnd,
+        /// Blocks that a served answer is behind the newest head; `None`: no block says.
+        stale_blocks: Option<u64>,
+    },
+    /// A read joined the request of another caller (P-10).
+    Coalesce {
+        /// The method.
+        method: &'static str,
+    },
     /// A call was refused or cut short because nothing may be sent within the limits.
     Budget {
         /// How long until something could have been sent; `None`: the retry budget was empty.
         wait: Option<Duration>,
+    },
+    /// Scores were loaded or saved, or could not be (P-27).
+    Persist {
+        /// What became of them.
+        end: PersistEnd,
     },
     /// The listener was too slow, and this many events that happened before this one were lost.
     Lost {
@@ -154,6 +192,11 @@ impl Event {
                 from: name(from),
                 to: name(to),
                 method: method_name(method),
+            },
+            core::Event::OperationSwitch { from, to, class } => Self::OperationSwitch {
+                from: name(from),
+                to: name(to),
+                class,
             },
             core::Event::Race { method, racers } => Self::Race {
                 method: method_name(method),
@@ -200,7 +243,29 @@ impl Event {
                 height,
                 trusted,
             },
+            core::Event::Reorg {
+                fork,
+                dropped,
+                floor,
+            } => Self::Reorg {
+                fork,
+                dropped,
+                floor,
+            },
+            core::Event::Cache {
+                method,
+                end,
+                stale_blocks,
+            } => Self::Cache {
+                method: method_name(method),
+                end,
+                stale_blocks,
+            },
+            core::Event::Coalesce { method } => Self::Coalesce {
+                method: method_name(method),
+            },
             core::Event::Budget { wait } => Self::Budget { wait },
+            core::Event::Persist { end } => Self::Persist { end },
         }
     }
 }

@@ -2,11 +2,14 @@
 
 use crate::{
     Error,
+    filters::Filters,
     fold::Windows,
     judge::Meanings,
     listen::Listeners,
     node::Node,
+    persist::Keeper,
     probe::Probing,
+    reads::{Level, Reads, Sight},
     sends::{Memory, Sends},
     upstream::HttpOptions,
 };
@@ -31,12 +34,27 @@ pub(crate) struct State {
     pub(crate) nodes: Arc<[Arc<Node>]>,
     /// What was sent through the pool lately.
     pub(crate) sent: Memory,
+    /// What is known of the chain beside the heads.
+    pub(crate) sight: Sight,
 }
 
 impl State {
     /// The endpoint at a place.
     pub(crate) fn node(&self, endpoint: EndpointId) -> &Arc<Node> {
         &self.nodes[endpoint.index()]
+    }
+
+    /// The place of the endpoint with a label.
+    pub(crate) fn labelled(&self, label: &str) -> Option<EndpointId> {
+        let mut nodes = self.nodes.iter();
+        let place = nodes.position(|node| *node.label == *label)?;
+        u16::try_from(place).ok().map(EndpointId)
+    }
+
+    /// The endpoint with a label.
+    pub(crate) fn node_labelled(&self, label: &str) -> Option<Arc<Node>> {
+        let mut nodes = self.nodes.iter();
+        nodes.find(|node| *node.label == *label).cloned()
     }
 
     /// The place of an endpoint; `None`: it is not in the pool any more.
@@ -68,7 +86,16 @@ pub(crate) struct Inner {
     pub(crate) probing: Arc<Probing>,
     /// Calls that wait for others to travel with.
     pub(crate) windows: Windows,
+    /// Filters under ids of ours (L-4).
+    pub(crate) filters: Filters,
+    /// Answers, shared requests, what was seen (P-1 to P-17).
+    pub(crate) reads: Reads,
+    /// Wakes operations that wait for an endpoint (L-5).
+    #[cfg(feature = "alloy")]
+    pub(crate) waiting: crate::operation::Waiting,
     listeners: Option<Listeners>,
+    /// Who keeps what was learned (P-27).
+    pub(crate) keeper: Option<Arc<Keeper>>,
     closed: AtomicBool,
 }
 
@@ -80,12 +107,15 @@ pub(crate) struct Parts {
     pub(crate) meanings: Meanings,
     pub(crate) http: HttpOptions,
     pub(crate) probing: Probing,
+    pub(crate) second: Option<Level>,
     pub(crate) listeners: Option<Listeners>,
+    pub(crate) keeper: Option<Arc<Keeper>>,
 }
 
 impl Inner {
     pub(crate) fn new(mut state: State, parts: Parts) -> Self {
         state.router.events().listen(parts.listeners.is_some());
+        let reads = Reads::new(state.router.settings(), parts.second);
         Self {
             state: Mutex::new(state),
             replacing: Mutex::new(()),
@@ -98,7 +128,12 @@ impl Inner {
             http: parts.http,
             probing: Arc::new(parts.probing),
             windows: Windows::default(),
+            filters: Filters::default(),
+            reads,
+            #[cfg(feature = "alloy")]
+            waiting: crate::operation::Waiting::default(),
             listeners: parts.listeners,
+            keeper: parts.keeper,
             closed: AtomicBool::new(false),
         }
     }
@@ -124,6 +159,14 @@ impl Inner {
     /// Lets the state go, and tells the router's events to whoever listens: the one place where they
     /// leave it.
     pub(crate) fn tell(&self, mut state: MutexGuard<'_, State>) {
+        if self.reads.on_heads(state.router.heads_read()) {
+            let state = &mut *state;
+            state
+                .sight
+                .on_heads(&mut state.router, &self.reads.falls, self.now());
+        }
+        #[cfg(feature = "alloy")]
+        self.waiting.on_changes(state.router.changes());
         let Some(listeners) = &self.listeners else {
             return;
         };
@@ -143,6 +186,11 @@ impl Inner {
             return;
         }
         self.probing.close();
+        #[cfg(feature = "alloy")]
+        self.waiting.wake();
+        if let Some(keeper) = &self.keeper {
+            keeper.close(self);
+        }
         if let Some(listeners) = &self.listeners {
             self.lock().router.events().listen(false);
             listeners.close();

@@ -67,6 +67,8 @@ pub(crate) struct Judged {
     pub(crate) settled: Settled,
     /// The answer to give, or the error to show if nothing better comes.
     pub(crate) shown: Option<Shown>,
+    /// The status of the HTTP answer; 200 for transports without one, `None` without an answer.
+    pub(crate) status: Option<u16>,
 }
 
 /// The caller's part of a body.
@@ -117,7 +119,11 @@ pub(crate) fn judge_part(
             is_error: false,
         })
     });
-    Judged { settled, shown }
+    Judged {
+        settled,
+        shown,
+        status: Some(status),
+    }
 }
 
 /// Judges a failure below JSON-RPC.
@@ -140,6 +146,7 @@ pub(crate) fn judge_failure(error: SendError) -> Judged {
             showable: false,
         },
         shown: None,
+        status: None,
     }
 }
 

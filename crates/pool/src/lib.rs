@@ -30,6 +30,8 @@
 //! # }
 //! ```
 
+#[cfg(feature = "alloy")]
+mod alloy;
 mod answer;
 mod aside;
 mod ask;
@@ -41,34 +43,59 @@ mod endpoint;
 mod error;
 mod event;
 mod explain;
+mod filters;
 mod fold;
 mod inner;
 mod judge;
 mod listen;
+mod network;
 mod node;
 mod nonce;
+#[cfg(feature = "alloy")]
+mod operation;
+mod persist;
 mod pool;
 mod probe;
+mod reads;
 mod replace;
 mod secret;
 mod sender;
 mod sends;
+mod set;
 mod snapshot;
 mod totals;
+mod under_way;
 pub mod upstream;
 pub mod worker;
 
-pub use answer::{Answer, Payload};
+#[cfg(feature = "alloy")]
+pub use alloy::{PoolCallExt, PoolLayer, PoolService, PoolTransport};
+pub use answer::{Answer, Origin, Payload};
 pub use builder::{Builder, ConfigError};
 pub use endpoint::Endpoint;
 pub use error::{Attempt, Error};
-pub use event::{EndpointName, Event, RequestEnd};
+pub use event::{CacheEnd, EndpointName, Event, PersistEnd, RequestEnd};
 pub use explain::{Considered, Decision, Explanation};
 pub use fold::ClientBatch;
 pub use highwater_core as core;
-pub use highwater_core::{TxHash, call::write::Policy as SendPolicy};
+pub use highwater_core::{
+    TxHash,
+    call::write::Policy as SendPolicy,
+    scores::{Restored, Scores, ScoresError},
+};
+pub use network::Network;
+#[cfg(feature = "alloy")]
+pub use operation::{
+    AttemptError, Cause, EndpointDataError, Failure, OperationError, OperationOptions, Pinned,
+    PinnedError, PinnedFault, UnknownEndpoint,
+};
+pub use persist::{FileStore, Store, StoreError};
 pub use pool::{CallOptions, Pool, Request};
+pub use reads::{CacheStats, Fetched, SecondLevel, Viewer};
 pub use secret::{Scrubber, SecretUrl};
 pub use sends::Sends;
+pub use set::{PoolSet, UnknownNetwork};
 pub use snapshot::{Counters, EndpointSnapshot, MethodCounters, Snapshot};
+#[cfg(feature = "alloy")]
+pub use tokio_util::sync::CancellationToken;
 pub use totals::{Totals, TotalsError};

@@ -6,8 +6,8 @@
 
 use crate::{
     Answer, CallOptions, Error, Payload, Request,
-    driver::drive,
     inner::{Inner, State},
+    reads,
 };
 use bytes::Bytes;
 use highwater_core::{
@@ -37,7 +37,7 @@ pub(crate) async fn request(
     if request.descriptor.name == "eth_getTransactionCount" {
         return count(inner, request, options).await;
     }
-    let answer = drive(inner, request, options, None).await?;
+    let answer = reads::request(inner, request, options, None).await?;
     inner.on_receipt(request.params, &answer);
     Ok(answer)
 }
@@ -49,10 +49,10 @@ async fn count(
 ) -> Result<Answer, Error> {
     let about = About::of(request.descriptor, request.params);
     let Some((account, at)) = about.and_then(|about| Some((about.account, about.nonce?))) else {
-        return drive(inner, request, options, None).await;
+        return reads::request(inner, request, options, None).await;
     };
     let (caller, began) = (options.caller, inner.now().mono);
-    let answer = drive(inner, request, options.clone(), None).await?;
+    let answer = reads::request(inner, request, options.clone(), None).await?;
     let Some(said) = nonce(&answer) else {
         return Ok(answer);
     };
@@ -89,7 +89,7 @@ async fn count(
                 deadline: Some(left),
                 ..options
             };
-            let again = drive(inner, request, options, Some(answer.endpoint()));
+            let again = reads::request(inner, request, options, Some(answer.endpoint()));
             Box::pin(again).await.ok()
         }
         Some(_) | None => None,

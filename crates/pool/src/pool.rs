@@ -1,13 +1,14 @@
 //! The pool.
 
 use crate::{
-    Answer, Builder, ClientBatch, ConfigError, Decision, Endpoint, Error, Explanation, Sends,
-    Snapshot, Totals,
+    Answer, Builder, CacheStats, ClientBatch, ConfigError, Decision, Endpoint, Error, Explanation,
+    Restored, Scores, ScoresError, Sends, Snapshot, Totals, Viewer,
     check::check,
-    driver::drive,
+    filters,
     inner::Inner,
     nonce,
     probe::{Driver, probe},
+    reads,
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use highwater_core::{
@@ -54,9 +55,34 @@ pub struct CallOptions {
     /// Who calls, by a number of the owner's own: within a minute nobody is told a pending nonce of an
     /// account below one that was told before to the same caller.
     pub caller: u64,
+    /// On whose behalf the call is made: none of them is shown a block below one that it has seen (P-8).
+    /// None: the pool's own viewer, which all such calls share.
+    pub viewers: Vec<Viewer>,
+    /// A block that the caller has seen elsewhere: the call is answered from there on (P-8).
+    pub min_block: Option<u64>,
+    /// Nothing is served from memory; the answer is kept all the same (P-11).
+    pub bypass_cache: bool,
     /// The client's batch that the call came in: it shares its request with others of the batch that
     /// choose the same endpoint. Where a window is set, that decides instead.
     pub batch: Option<ClientBatch>,
+}
+
+impl CallOptions {
+    /// What the request itself needs of them: whoever has seen what is its caller's.
+    pub(crate) fn of_request(&self) -> Self {
+        Self {
+            deadline: self.deadline,
+            timeout: self.timeout,
+            strategy: self.strategy.clone(),
+            solitary: self.solitary,
+            sends: self.sends,
+            caller: self.caller,
+            viewers: Vec::new(),
+            min_block: self.min_block,
+            bypass_cache: self.bypass_cache,
+            batch: self.batch.clone(),
+        }
+    }
 }
 
 impl Pool {
@@ -64,6 +90,11 @@ impl Pool {
     #[must_use]
     pub fn builder() -> Builder {
         Builder::default()
+    }
+
+    #[cfg(feature = "alloy")]
+    pub(crate) const fn inner(&self) -> &Arc<Inner> {
+        &self.inner
     }
 
     pub(crate) fn from_inner(inner: Inner) -> Self {
@@ -101,7 +132,10 @@ impl Pool {
             // Boxed: every other call's future would be larger by it.
             return Box::pin(nonce::request(&self.inner, request, options)).await;
         }
-        drive(&self.inner, request, options, None).await
+        if filters::is_about_filters(request.descriptor) {
+            return Box::pin(filters::request(&self.inner, request, options)).await;
+        }
+        reads::request(&self.inner, request, options, None).await
     }
 
     /// Checks the chain id of every endpoint that is not checked yet, all at once, each within
@@ -197,7 +231,7 @@ impl Pool {
     }
 
     /// Ends the pool for all its clones: later calls fail with [`Error::Closed`] and send nothing,
-    /// probes stop, and listeners are let go once they were told what had happened. Calls under way
+    /// probes stop, what was learned is saved (P-27), and listeners are let go once they were told what had happened. Calls under way
     /// finish (L-1).
     pub fn close(&self) {
         self.inner.close();
@@ -233,6 +267,48 @@ impl Pool {
     pub fn totals(&self) -> Totals {
         let now = self.inner.now();
         self.inner.lock().totals(now.wall)
+    }
+
+    /// What was learned of the endpoints: latencies and errors by label and method, to be kept and
+    /// given to [`Pool::restore_scores`] (P-25). [`Builder::persist`] does both by itself.
+    #[must_use]
+    pub fn scores(&self) -> Scores {
+        self.inner.scores()
+    }
+
+    /// Puts in what was learned before a restart: a value of [`Pool::scores`] or its JSON (P-25,
+    /// P-26). It need not be trusted. A book fills only an empty one, counts as at most two samples,
+    /// and gives way to the first answer of a call; what is unknown, odd, more than an hour old or
+    /// more than a minute ahead is dropped.
+    ///
+    /// # Errors
+    /// The JSON is none of ours; see [`ScoresError`]. Then nothing has changed.
+    pub fn restore_scores<S>(&self, scores: S) -> Result<Restored, ScoresError>
+    where
+        S: TryInto<Scores>,
+        ScoresError: From<S::Error>,
+    {
+        let scores = scores.try_into()?;
+        Ok(self.inner.restore_scores(&scores))
+    }
+
+    /// Loads what [`Builder::persist`] keeps, if no call did yet, and waits for it, at most for the
+    /// timeout of an attempt: for an owner that has the time before its first call (P-27).
+    ///
+    /// Cancellation: dropping the future leaves the load running.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime with time.
+    pub async fn load_scores(&self) {
+        if !self.inner.is_closed() {
+            self.inner.load_scores().await;
+        }
+    }
+
+    /// What the cache did and holds, and what else spared upstream requests (P-28).
+    #[must_use]
+    pub fn cache_stats(&self) -> CacheStats {
+        self.inner.reads.stats()
     }
 
     /// The chain, once known.

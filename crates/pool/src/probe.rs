@@ -11,6 +11,7 @@ use crate::{
     check::check,
     inner::Inner,
     node::Node,
+    reads::read_header,
 };
 use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use highwater_core::router::Identity;
@@ -228,6 +229,7 @@ pub(crate) async fn probe(pool: &Weak<Inner>, node: &Arc<Node>, timeout: Duratio
         return;
     }
     if read_head(pool, node, timeout).await.is_ok() {
+        read_header(pool, node, timeout).await;
         read_capabilities(pool, node, timeout).await;
     }
 }

@@ -45,6 +45,7 @@ impl Inner {
         let mut state = self.lock();
         let settings = settings.unwrap_or_else(|| state.router.settings().clone());
         let now = self.now();
+        self.reads.set(&settings);
         state
             .router
             .replace(profiles, &from, Arc::new(settings), now);

@@ -42,6 +42,8 @@ pub struct EndpointSnapshot {
     pub circuit: CircuitView,
     /// Requests of calls under way.
     pub in_flight: u32,
+    /// Operations that are pinned to it (L-5).
+    pub operations: u32,
     /// Whole tokens left; `None`: no limit.
     pub tokens: Option<u64>,
     /// The budget that its requests spend, with what was spent of it.
@@ -137,6 +139,7 @@ impl State {
                 identity: view.identity,
                 circuit: view.circuit,
                 in_flight: view.in_flight,
+                operations: view.operations,
                 tokens: view.tokens,
                 account: view.account,
                 head,

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::{
     fault::{Fault, Kind, Scope},
-    gate::{Evidence, Gate, Opened, Trial, later},
+    gate::{Evidence, Gate, GateStand, Opened, Trial, later},
     methods::{MethodKey, MethodOff, MethodReason, Methods},
     settings::BreakerSettings,
     stand::{Change, Changes, Exclusion, Reason, Stand, join},
@@ -273,6 +273,35 @@ impl Circuit {
         }
         // A gate that did not count the fault does not wait for this trial any longer.
         self.abandon(ticket);
+        changes
+    }
+
+    /// A trial by something larger than one request went well: whatever waits for a trial is closed,
+    /// whatever lane it is of (L-6). What is ejected stays so.
+    pub fn recover(&mut self, now: Instant) -> Changes {
+        let mut changes = Changes::new();
+        if matches!(self.endpoint_stand(now), Stand::HalfOpen | Stand::Trial) {
+            self.recheck |= !self.recheck_told
+                && (self.excluded.is_some()
+                    || self.whole.been_out(now) >= self.settings.recheck_after);
+            self.recheck_told = false;
+            self.excluded = None;
+            self.bare.0 = 0;
+            self.whole.close(now);
+            changes.push(Change::Restored { lane: None });
+        }
+        for lane in LANES {
+            let gate = &mut self.lanes[lane as usize];
+            if matches!(
+                gate.stand(&self.settings, now),
+                GateStand::HalfOpen | GateStand::Trial
+            ) {
+                gate.close(now);
+                if !matches!(changes.first(), Some(Change::Restored { lane: None })) {
+                    changes.push(Change::Restored { lane: Some(lane) });
+                }
+            }
+        }
         changes
     }
 

@@ -36,6 +36,33 @@ pub struct CacheSettings {
     pub max_stale_blocks: u64,
     /// Age past which such a read is not served. Default 2 s.
     pub max_age: Duration,
+    /// Most answers kept. Default 1000.
+    pub entries: usize,
+    /// Most bytes kept, keys included. Default 8 MiB.
+    pub bytes: u64,
+    /// Whether the header of a new head is fetched while reads come, one request for each head that a
+    /// probe finds, so that a block that left the chain is seen (P-14). Without it only those headers
+    /// count that callers ask for. Default true.
+    pub headers: bool,
+}
+
+impl CacheSettings {
+    /// Whether every number is in range.
+    ///
+    /// # Errors
+    /// The name of the first field that is not.
+    pub fn check(&self) -> Result<(), &'static str> {
+        if self.max_age.is_zero() {
+            return Err("max_age");
+        }
+        if self.entries == 0 {
+            return Err("entries");
+        }
+        if self.bytes == 0 {
+            return Err("bytes");
+        }
+        Ok(())
+    }
 }
 
 impl Default for CacheSettings {
@@ -43,6 +70,9 @@ impl Default for CacheSettings {
         Self {
             max_stale_blocks: 1,
             max_age: Duration::from_secs(2),
+            entries: 1000,
+            bytes: 8 << 20,
+            headers: true,
         }
     }
 }

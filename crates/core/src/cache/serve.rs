@@ -1,7 +1,10 @@
 //! Whether a kept answer is served (P-11, P-12, P-14).
 
 use super::{CacheSettings, Class, Keep, Policy, Stamp, Uncached};
-use crate::recent::Recent;
+use crate::{
+    mutant::{self, Mutant},
+    recent::Recent,
+};
 use std::time::Instant;
 
 /// What a caller asks.
@@ -32,14 +35,14 @@ pub struct View<'a> {
 }
 
 impl View<'_> {
-    pub(super) fn is_final(&self, height: u64) -> bool {
+    pub(crate) fn is_final(&self, height: u64) -> bool {
         let last = self.policy.final_height(self.head, self.finalized);
         last.is_some_and(|last| height <= last)
     }
 
     /// Whether the hashes are known up to the newest head, so that a block that left the chain would
     /// have been seen to.
-    pub(super) fn is_watched(&self, settings: &CacheSettings) -> bool {
+    pub(crate) fn is_watched(&self, settings: &CacheSettings) -> bool {
         let tip = self.recent.tip().map(|tip| tip.number);
         tip.zip(self.head)
             .is_some_and(|(tip, head)| tip.saturating_add(settings.max_stale_blocks) >= head)
@@ -114,6 +117,12 @@ pub fn may_serve(entry: &Stamp, ask: &Ask, view: &View<'_>) -> Result<Fresh, Mis
     if let Class::Never(why) = ask.class {
         return Err(Miss::Never(why));
     }
+    // The chain may have begun anew, on another branch, since it was kept.
+    let placed = entry.height.zip(entry.hash);
+    let other = |(height, hash)| view.recent.denies(height, &hash);
+    if placed.is_some_and(other) && !mutant::is(Mutant::ReorgKeepsAnswers) {
+        return Err(Miss::Orphaned);
+    }
     // Only a restart takes what belongs to no block.
     if view.recent.has_left(entry.height.unwrap_or(0), entry.since) {
         return Err(Miss::Orphaned);
@@ -140,7 +149,7 @@ pub fn may_serve(entry: &Stamp, ask: &Ask, view: &View<'_>) -> Result<Fresh, Mis
                 .filter(|head| height <= *head)
                 .ok_or(Miss::NoHead)?;
             if let Class::Number(asked) = ask.class {
-                if asked != height {
+                if asked != height && !mutant::is(Mutant::AnyBlockServed) {
                     return Err(Miss::OtherBlock);
                 }
                 if view.is_final(height) {
@@ -155,13 +164,13 @@ pub fn may_serve(entry: &Stamp, ask: &Ask, view: &View<'_>) -> Result<Fresh, Mis
                 } else {
                     settings.max_stale_blocks
                 };
-                if head - height > most {
+                if head - height > most && !mutant::is(Mutant::StaleServed) {
                     return Err(Miss::Stale);
                 }
                 fresh.stale_blocks = Some(head - height);
                 fresh.seen = Some(height);
             }
-            if age >= settings.max_age {
+            if age >= settings.max_age && !mutant::is(Mutant::AgeIgnored) {
                 return Err(Miss::Age);
             }
             if view.recent.is_disputed(height) {

@@ -119,6 +119,8 @@ pub enum Refusal {
     Rival,
     /// Its block is not final, and its hash or the way from it to the head is not known.
     Unlinked,
+    /// Its blocks are older than an index of logs reaches (P-21).
+    Window,
 }
 
 impl Refusal {
@@ -143,6 +145,7 @@ impl Refusal {
             Self::Disputed => "disputed",
             Self::Rival => "rival",
             Self::Unlinked => "unlinked",
+            Self::Window => "window",
         }
     }
 }
@@ -192,7 +195,9 @@ pub fn may_store(answer: &Answer<'_>, view: &View<'_>) -> Result<Stamp, Refusal>
             }
             believe_empty(answer, result, Some(height), view)?;
             is_on_chain(answer, height, answer.named.hash, view)?;
-            Ok(stamp(Keep::Moving, Some(height), answer.named.hash))
+            // State names no block: it is that of the chain, as far as anybody knows.
+            let hash = answer.named.hash.or_else(|| view.recent.hash_at(height));
+            Ok(stamp(Keep::Moving, Some(height), hash))
         }
         Class::Number(_) | Class::Hash(_) | Class::Transaction if view.policy.is_local() => {
             Err(Refusal::LocalChain)
@@ -278,8 +283,7 @@ fn is_on_chain(
     if answer.rival {
         return Err(Refusal::Rival);
     }
-    let known = view.recent.hash_at(height);
-    if known.zip(hash).is_some_and(|(known, hash)| known != hash) {
+    if hash.is_some_and(|hash| view.recent.denies(height, &hash)) {
         return Err(Refusal::OffChain);
     }
     if view.recent.is_disputed(height) {

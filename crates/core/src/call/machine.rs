@@ -151,6 +151,7 @@ impl Machine {
             Some(deadline) if mutant::is(Mutant::DeadlineIsLate) => Plan { deadline, ..plan },
             Some(_) | None => plan,
         };
+        let once = plan.once;
         Self {
             plan,
             sending: write.map(|write| Box::new(Sending::new(write))),
@@ -167,7 +168,7 @@ impl Machine {
             raced: false,
             hedged: false,
             hedge_from: None,
-            rounds: Rounds::default(),
+            rounds: Rounds::new(once),
             reports: SmallVec::new(),
             reported: false,
             best: Best::default(),

@@ -17,4 +17,5 @@ pub use action::{Action, Leftover, Outcome, Report};
 pub use best::usefulness;
 pub use machine::Machine;
 pub use plan::{Plan, Privacy};
+pub(crate) use round::backoff;
 pub use settled::{Content, Delivery, Settled};

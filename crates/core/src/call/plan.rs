@@ -6,12 +6,20 @@ use crate::{
     breaker::MethodKey,
     learn::Need,
     method::{Descriptor, Tier},
+    mutant::{self, Mutant},
     router::EndpointSet,
     select::Strategy,
+    settings::{HedgeSettings, Settings},
 };
 use std::{
     sync::Arc,
     time::{Duration, Instant},
+};
+
+/// When a call that many wait for is copied.
+const URGENT: HedgeSettings = HedgeSettings {
+    min_delay: Duration::from_millis(100),
+    tails: 2.0,
 };
 
 /// Which endpoints may see a call, by what their owner says of them.
@@ -52,11 +60,22 @@ pub struct Plan {
     pub attempt_timeout: Duration,
     /// Which blocks an endpoint must hold to serve it.
     pub need: Need,
+    /// Its latest block was made a number, the need's height: only endpoints known to hold it serve it
+    /// (P-3).
+    pub pinned: bool,
+    /// The head that an endpoint must have, because the caller has seen blocks (P-8); one that is
+    /// known to be below it does not serve the call.
+    pub least_head: Option<u64>,
+    /// Many wait for its answer: it is nobody's trial after an ejection, and a copy goes out when it is
+    /// slow whatever the settings say.
+    pub urgent: bool,
     /// The endpoints whose method lists name it; `None`: all. See
     /// [`Router::allowed`](crate::router::Router::allowed).
     pub allowed: Option<EndpointSet>,
     /// The one endpoint that may serve it: an id that only this endpoint knows, a pinned operation.
     pub only: Option<EndpointId>,
+    /// It ends with its first attempt, whatever becomes of it: whoever makes it knows what else to do.
+    pub once: bool,
     /// The endpoints that are asked first while they can be: they have seen a transaction that the
     /// others may not have (semantics §4.2 W5). Such a call is not hedged.
     pub prefer: Option<EndpointSet>,
@@ -88,8 +107,12 @@ impl Plan {
             deadline,
             attempt_timeout,
             need: Need::default(),
+            pinned: false,
+            least_head: None,
+            urgent: false,
             allowed: None,
             only: None,
+            once: false,
             prefer: None,
             privacy: Privacy::of(method),
             write: None,
@@ -97,6 +120,21 @@ impl Plan {
             solitary: false,
             one_at_a_time: false,
         }
+    }
+
+    /// When a slow attempt is copied.
+    #[must_use]
+    pub fn hedge(&self, settings: &Settings) -> Option<HedgeSettings> {
+        let own = self.urgent.then_some(URGENT);
+        own.or(settings.hedge)
+    }
+
+    /// Whether an endpoint that is below what the call needs is never asked, even where nobody else is
+    /// there.
+    #[must_use]
+    pub fn is_strict(&self) -> bool {
+        let strict = self.pinned || self.least_head.is_some();
+        strict && !mutant::is(Mutant::HoldersIgnored)
     }
 
     /// Whether a second endpoint may be asked although the first may have acted.

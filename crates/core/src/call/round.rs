@@ -15,6 +15,8 @@ pub(super) struct Rounds {
     attempts: u16,
     waited: Duration,
     stepped_up: bool,
+    /// There is no second attempt.
+    once: bool,
 }
 
 /// What to do when nobody can be asked now.
@@ -29,6 +31,14 @@ pub(super) enum Step {
 }
 
 impl Rounds {
+    /// The first round. `once`: there is no second attempt.
+    pub(super) fn new(once: bool) -> Self {
+        Self {
+            once,
+            ..Self::default()
+        }
+    }
+
     /// The round, from 0.
     pub(super) const fn number(&self) -> u16 {
         self.number
@@ -50,6 +60,9 @@ impl Rounds {
             u16::from(mutant::is(Mutant::OneAttemptMore)),
             u16::from(mutant::is(Mutant::OneAttemptLess)),
         );
+        if self.once && self.attempts > 0 {
+            return false;
+        }
         match settings.count {
             RetryCount::Times(extra) => self.attempts + less <= extra + more,
             RetryCount::Deadline => true,
@@ -138,7 +151,7 @@ impl Rounds {
 }
 
 /// `base · 2^round`, at most the cap, jittered.
-fn backoff(settings: &RetrySettings, round: u16, rng: &mut Rng) -> Duration {
+pub(crate) fn backoff(settings: &RetrySettings, round: u16, rng: &mut Rng) -> Duration {
     let doubled = 1_u32.checked_shl(u32::from(round)).unwrap_or(u32::MAX);
     let full = settings.base.saturating_mul(doubled).min(settings.cap);
     match settings.jitter {

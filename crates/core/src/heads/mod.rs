@@ -303,15 +303,11 @@ impl Heads {
         if state.is_fallen(self.settings.fall_window(), now) {
             return None;
         }
-        match self.standing(endpoint, now) {
-            Standing::Leading { .. } | Standing::Level { .. } | Standing::Behind { .. } => {
-                state.reading.as_ref().map(|reading| reading.height)
-            }
-            Standing::Unknown
-            | Standing::Stale
-            | Standing::NoReference
-            | Standing::Implausible { .. } => None,
-        }
+        let reading = state.fresh(self.settings.stale, now)?;
+        let Agreement::Reached(reference) = self.current(now) else {
+            return None;
+        };
+        (!self.is_implausible(reading, reference)).then_some(reading.height)
     }
 
     /// The last height read from an endpoint, however old, and when. It may be implausible.
@@ -398,6 +394,24 @@ impl Heads {
         }
     }
 
+    /// Blocks that an endpoint may be ahead of the reference and be believed.
+    #[must_use]
+    pub const fn max_ahead(&self) -> u64 {
+        self.limits.max_ahead
+    }
+
+    /// Blocks that an endpoint may be behind the reference, at the chain's pace.
+    #[must_use]
+    pub const fn max_lag(&self) -> u64 {
+        self.limits.max_lag
+    }
+
+    /// The voice of an endpoint: those of one backend have one.
+    #[must_use]
+    pub fn voice(&self, endpoint: EndpointId) -> Option<u16> {
+        Some(self.endpoints.get(endpoint.index())?.group)
+    }
+
     /// The settings.
     #[must_use]
     pub const fn settings(&self) -> &HeadSettings {
@@ -410,6 +424,10 @@ impl Heads {
     }
 
     fn is_implausible(&self, reading: &Reading, reference: Height) -> bool {
+        // Nearly always, and then how much time went by does not matter.
+        if reading.height <= reference.height.saturating_add(self.limits.max_ahead) {
+            return false;
+        }
         let elapsed = reading.at.saturating_duration_since(reference.at);
         let bound = self.limits.carried(reference.height, elapsed);
         reading.height > bound.saturating_add(self.limits.max_ahead)

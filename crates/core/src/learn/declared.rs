@@ -3,6 +3,10 @@
 use super::{Data, Kept};
 use crate::method::Tag;
 
+/// Blocks of which the present state may pass for theirs: as far as an endpoint may lag and still be
+/// asked, and the head itself.
+const NEWEST: u64 = 3;
+
 /// Something that an endpoint takes only so much of at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
@@ -32,6 +36,22 @@ pub struct Declared {
 }
 
 impl Declared {
+    /// What is known of an endpoint by its address, where nothing else is said: HyperEVM's official
+    /// one answers state reads at any height from the present (`semantics.md` §2.4), so it keeps that
+    /// of the newest blocks only.
+    #[must_use]
+    pub fn known(host: &str, path: &str) -> Self {
+        let path = path.strip_suffix('/').unwrap_or(path);
+        let present = host.eq_ignore_ascii_case("rpc.hyperliquid.xyz") && path == "/evm";
+        Self {
+            kept: present
+                .then_some((Data::State, Kept::Last(NEWEST)))
+                .into_iter()
+                .collect(),
+            ..Self::default()
+        }
+    }
+
     pub(super) fn kept(&self, kind: Data) -> Option<Kept> {
         let archive = self.archive.then_some(Kept::From(0));
         find(&self.kept, &kind).or(archive)

@@ -50,12 +50,18 @@ pub enum Reading {
     Foreign,
 }
 
+type Slots = SmallVec<[Slot; 1]>;
+/// Where parameters lie.
+type Places = SmallVec<[Span; 2]>;
+
 /// Every block reference of one request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
     pub(crate) row: &'static Descriptor,
     reading: Reading,
-    slots: SmallVec<[Slot; 3]>,
+    slots: Slots,
+    /// Where the first parameters lie, up to the last that may name a block.
+    elements: Places,
 }
 
 /// Which blocks a call needs, for choosing an endpoint that holds them.
@@ -80,6 +86,19 @@ impl Found {
     #[must_use]
     pub fn reading(&self) -> Reading {
         self.reading
+    }
+
+    /// Where the parameters lie in the text, in their order: those known, then the rest.
+    pub(super) fn elements<'a>(
+        &'a self,
+        text: &'a [u8],
+        open: usize,
+    ) -> impl Iterator<Item = Span> {
+        let rest = match self.elements.last() {
+            Some(last) => Elements::after(text, last.end),
+            None => Elements::new(text, open),
+        };
+        self.elements.iter().cloned().chain(rest)
     }
 
     /// One slot for each place of the row, in its order; none unless the reading is clear.
@@ -160,6 +179,28 @@ impl Found {
         Reference { high, low, hash }
     }
 
+    /// The first and the last block of a range as numbers; of the last one `None` where it is the newest
+    /// block and no pin says which (P-21). `None` for whatever is no range of numbers, and where the pin
+    /// would turn it round.
+    #[must_use]
+    pub fn bounds(&self, pin: Option<u64>) -> Option<(u64, Option<u64>)> {
+        let [from, to, ..] = self.slots.as_slice() else {
+            return None;
+        };
+        if from.path.key != Some("fromBlock") || self.has_filter_hash() {
+            return None;
+        }
+        if pin.is_some_and(|pin| self.inverts(pin)) {
+            return None;
+        }
+        let number = |slot: &Slot| match slot.block {
+            Block::Number(number) => Some(Some(number)),
+            Block::Omitted | Block::Null | Block::Tag(_) => self.is_open(slot).then_some(pin),
+            Block::JsonNumber(_) | Block::Hash(_) => None,
+        };
+        Some((number(from)??, number(to)?))
+    }
+
     /// The slot that a pin makes concrete.
     pub(crate) fn is_open(&self, slot: &Slot) -> bool {
         if slot.path.key == Some(BLOCK_HASH) || self.has_filter_hash() {
@@ -195,6 +236,9 @@ impl Found {
 #[must_use]
 pub fn array_text(params: &str) -> &str {
     const BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
+    if params.starts_with('[') {
+        return params;
+    }
     let text = params.trim_matches(BLANKS);
     let inner = text
         .strip_prefix('{')
@@ -217,25 +261,28 @@ pub fn find(row: &'static Descriptor, params: &str) -> Found {
             row,
             reading: Reading::NoBlock,
             slots: SmallVec::new(),
+            elements: SmallVec::new(),
         };
     }
     let text = array_text(params);
     match slots(row, text) {
-        Some(slots) => Found {
+        Some((slots, elements)) => Found {
             row,
             reading: Reading::Clear,
             slots,
+            elements,
         },
         None => Found {
             row,
             reading: Reading::Foreign,
             slots: SmallVec::new(),
+            elements: SmallVec::new(),
         },
     }
 }
 
 /// `None` is foreign.
-fn slots(row: &'static Descriptor, text: &str) -> Option<SmallVec<[Slot; 3]>> {
+fn slots(row: &'static Descriptor, text: &str) -> Option<(Slots, Places)> {
     let open = scan::skip_blanks(text.as_bytes(), 0);
     if text.as_bytes().get(open) != Some(&b'[') {
         return None;
@@ -245,7 +292,7 @@ fn slots(row: &'static Descriptor, text: &str) -> Option<SmallVec<[Slot; 3]>> {
         .iter()
         .map(|path| usize::from(path.index))
         .max()?;
-    let elements: SmallVec<[Span; 4]> = Elements::new(text.as_bytes(), open)
+    let elements: SmallVec<[Span; 2]> = Elements::new(text.as_bytes(), open)
         .take(last + 1)
         .collect();
     let end = Gap {
@@ -279,7 +326,7 @@ fn slots(row: &'static Descriptor, text: &str) -> Option<SmallVec<[Slot; 3]>> {
             }
         });
     }
-    Some(slots)
+    Some((slots, elements))
 }
 
 /// Whether the block of a trace call stands at 1 with the types at 2. `None` where neither of the

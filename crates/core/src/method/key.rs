@@ -32,6 +32,7 @@ use super::{
     scan::{self, Elements, Members, Span},
     shape::{Field, Shape},
 };
+use crate::mutant::{self, Mutant};
 use smallvec::SmallVec;
 
 // Bytes that no UTF-8 text contains.
@@ -148,6 +149,7 @@ fn push_block(found: &Found, slot: &Slot, text: &str, resolve: Resolve, buf: &mu
     };
     let open = found.is_open(slot);
     match (slot.block, resolve) {
+        (_, Resolve::At(_)) if open && mutant::is(Mutant::SharedAcrossPins) => number(0),
         (_, Resolve::At(pin)) if open => number(pin),
         (_, Resolve::Tagless) if open => buf.push(LATEST),
         (Block::Number(_), Resolve::Tagless) if is_minimal(slot) => buf.push(LATEST),
@@ -240,7 +242,7 @@ fn shaped(found: &Found, text: &str, buf: &mut Vec<u8>) -> Option<()> {
     }
     let mut writer = Writer { found, text, buf };
     writer.buf.push(b'[');
-    for (index, element) in Elements::new(text.as_bytes(), open).enumerate() {
+    for (index, element) in found.elements(text.as_bytes(), open).enumerate() {
         let shape = shapes.get(index)?;
         if found.slots().iter().any(|slot| slot.value == element) {
             writer.buf.push(HOLE);
@@ -299,10 +301,13 @@ impl Writer<'_> {
         let mut members: SmallVec<[(usize, Span); 8]> = SmallVec::new();
         for (name, value) in Members::new(self.text.as_bytes(), span.start) {
             let name = scan::name(self.text, &name);
-            let field = fields.binary_search_by(|field| field.name.cmp(name)).ok()?;
+            // Most differ in their length or their first letter.
+            let field = fields.iter().position(|field| field.name == name)?;
             members.push((field, value));
         }
-        members.sort_unstable_by_key(|(field, _)| *field);
+        if !members.is_sorted_by_key(|(field, _)| *field) {
+            members.sort_unstable_by_key(|(field, _)| *field);
+        }
         if members.windows(2).any(|pair| pair[0].0 == pair[1].0) {
             return None;
         }
@@ -358,7 +363,10 @@ fn push_folded(written: &[u8], buf: &mut Vec<u8>) {
     let start = buf.len();
     buf.extend_from_slice(written);
     if is_hex(written) {
-        buf[start..].make_ascii_lowercase();
+        // Quotes, digits and `x` have this bit already.
+        for byte in &mut buf[start..] {
+            *byte |= 0x20;
+        }
     }
 }
 

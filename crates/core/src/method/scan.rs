@@ -83,6 +83,14 @@ impl<'a> Elements<'a> {
     pub(crate) fn new(text: &'a [u8], open: usize) -> Self {
         Self { text, at: open + 1 }
     }
+
+    /// Those behind the one that ends at a position.
+    pub(crate) fn after(text: &'a [u8], end: usize) -> Self {
+        Self {
+            text,
+            at: after_comma(text, end),
+        }
+    }
 }
 
 impl Iterator for Elements<'_> {

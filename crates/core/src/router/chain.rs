@@ -57,6 +57,9 @@ impl Router {
         let before = known.check.identity();
         let after = known.check.on_answer(check, &mut self.expected, found);
         known.counters.good(lookup("eth_chainId").id);
+        if before != after {
+            self.operations.change();
+        }
         if before != after && matches!(after, Identity::Quarantined { .. }) {
             self.events.push(|| Event::Quarantine { endpoint, found });
         }

@@ -8,6 +8,7 @@ use crate::{
     identity::ChainCheck,
     learn::{Declared, Learned},
     method::{Lane, MethodId},
+    operation::EndpointBook,
     settings::Settings,
     stats::{Books, Recent, Window},
 };
@@ -146,6 +147,8 @@ pub(crate) struct Endpoint {
     pub(super) in_flight: InFlight,
     pub(super) learned: Learned,
     pub(super) counters: Counters,
+    /// Operations that are pinned to it.
+    pub(super) operations: EndpointBook,
     /// Methods for which it said lately that it has not got there yet, or not any more, without a
     /// height that would tell for which blocks: others are asked first until then.
     pub(super) shy: SmallVec<[(MethodKey, Instant); 2]>,
@@ -171,6 +174,7 @@ impl Endpoint {
             learned: Learned::new(profile.declared.clone(), settings.learn.clone()),
             profile,
             counters: Counters::default(),
+            operations: EndpointBook::default(),
             shy: SmallVec::new(),
             warm_until: None,
             check_began: None,

@@ -196,7 +196,7 @@ impl Router {
                 Why::Ejected
             } else if is_in(&able, &e) && !e.has_token() {
                 Why::NoToken
-            } else if e.reached == Holds::No {
+            } else if e.reached == Holds::No || e.below {
                 Why::DoesNotHold
             } else if !e.fits() {
                 Why::DoesNotKeep

@@ -22,7 +22,11 @@ impl Router {
     /// A head was read.
     pub fn on_head(&mut self, endpoint: EndpointId, source: Source, height: u64, now: Now) {
         let Some(heads) = &mut self.heads else { return };
+        self.heads_read += 1;
         let seen = heads.observe(endpoint, source, height, now.mono);
+        if seen.moved {
+            self.operations.change();
+        }
         if seen.moved || !seen.trusted {
             self.events.push(|| Event::Head {
                 endpoint,
@@ -118,7 +122,7 @@ impl Router {
         }
         let unproven = match plan.method.lane {
             Lane::State | Lane::Range | Lane::Trace => true,
-            Lane::Light | Lane::Write | Lane::Stream | Lane::Denied => false,
+            Lane::Light | Lane::Write | Lane::Stream | Lane::Denied => plan.is_strict(),
         };
         let known = self.endpoints.get(endpoint.index());
         let old = known.is_some_and(|known| {

@@ -12,8 +12,11 @@
 //! | `settle` | what a request did to what is known |
 //! | `chain` | chain ids: checks and quarantine |
 //! | `head` | heads, probes and drift |
+//! | `view` | the block that a read is pinned to |
 //! | `replace` | other endpoints at run time |
+//! | `reserve` | endpoints for pinned operations |
 //! | `explain` | why this endpoint, why now |
+//! | `scores` | the books, kept across a restart |
 //! | `snapshot` | everything known, to be shown |
 //! | `inflight`, `methods`, `set` | calls under way, method lists, sets of endpoints |
 
@@ -27,10 +30,13 @@ mod methods;
 mod pick;
 mod race;
 mod replace;
+mod reserve;
+mod scores;
 mod set;
 mod settle;
 mod snapshot;
 mod standing;
+mod view;
 
 pub use crate::identity::Identity;
 pub use endpoint::{Counters, MethodCount, Profile};
@@ -43,6 +49,7 @@ pub(crate) use pick::{
 pub use set::EndpointSet;
 pub use settle::Ticket;
 pub use snapshot::EndpointView;
+pub use view::Reader;
 
 use crate::{
     ChainId, EndpointId, Now,
@@ -50,6 +57,7 @@ use crate::{
     event::{Event, EventQueue},
     heads::Heads,
     method::{Lane, MethodId},
+    operation::RouterBook,
     probe::ProbeClock,
     retry_budget::RetryBudget,
     rng::Rng,
@@ -82,6 +90,10 @@ pub struct Router {
     base_tier: u8,
     /// Number of the next endpoint.
     next_serial: u32,
+    heads_read: u64,
+    operations: RouterBook,
+    /// Samples that calls gave.
+    samples: u64,
 }
 
 impl Router {
@@ -118,7 +130,10 @@ impl Router {
             events: EventQueue::default(),
             decisions: Decisions::default(),
             lists,
+            operations: RouterBook::new(profiles_len, settings.select),
             settings,
+            heads_read: 0,
+            samples: 0,
         }
     }
 
@@ -132,6 +147,12 @@ impl Router {
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    /// The options, to be kept while the router changes.
+    #[must_use]
+    pub fn shared_settings(&self) -> Arc<Settings> {
+        Arc::clone(&self.settings)
     }
 
     /// Number of endpoints.
@@ -162,10 +183,16 @@ impl Router {
         Some(self.ids().filter(allows).collect())
     }
 
-    /// A call came in, answered from a cache or not: probes run while calls come, and the
-    /// retry budget grows with them. True where the probe timer was standing.
+    /// A call came in that an endpoint answers: probes run while calls come, and the retry
+    /// budget grows with them. True where the probe timer was standing.
     pub fn on_call(&mut self, now: Now) -> bool {
         self.retries.on_call(now.mono);
+        self.on_look(now)
+    }
+
+    /// A caller came whose answer may be there already: for the probes that is a call, though nothing
+    /// may be sent for it, and no retry can follow.
+    pub fn on_look(&mut self, now: Now) -> bool {
         self.settings.probe.is_some() && self.probes.on_call(now.mono)
     }
 

@@ -52,6 +52,7 @@ impl Router {
             (_, None) => None,
         };
         self.selector.replace(&carried, settings.select);
+        self.operations.replace(&carried, settings.select);
         if before.retry_budget != settings.retry_budget {
             self.retries = RetryBudget::new(settings.retry_budget);
         }

@@ -139,6 +139,9 @@ impl Router {
         known.in_flight.finish(ticket.slot);
         known.counters.cancelled += 1;
         known.circuit.abandon(&ticket.circuit);
+        if ticket.circuit.is_trial() {
+            self.operations.change();
+        }
         self.tell_request(ticket, RequestEnd::Cancelled, took);
     }
 
@@ -166,8 +169,12 @@ impl Router {
             return;
         };
         let took = now.mono.saturating_duration_since(ticket.sent_at);
+        self.samples = self.samples.wrapping_add(1);
         let known = &mut self.endpoints[ticket.endpoint.index()];
         known.in_flight.finish(ticket.slot);
+        if ticket.circuit.is_trial() {
+            self.operations.change();
+        }
         let end = match settled {
             Settled::Result { content, head } => {
                 self.on_result(ticket, *content, took, now);
@@ -231,13 +238,13 @@ impl Router {
         known.recent.ok(at);
         if content == Content::Null && row.null_is_absent() {
             // Some nodes wait before they say null; that is no latency of theirs (semantics H38).
-            known.books.record_error_free(row.id);
+            known.books.at(now.wall).record_error_free(row.id);
             if let (Some(kind), Some(height), Holds::Yes) = (need.kind, need.height, reached) {
                 known.learned.on_absent(kind, height, at);
             }
         } else {
             let ms = took.as_secs_f64() * 1e3;
-            known.books.record_success(row.id, ms);
+            known.books.at(now.wall).record_success(row.id, ms);
             known.window(row.lane).success(ms, at);
         }
         // What it says of a block that it has not reached is not about that block.
@@ -274,9 +281,9 @@ impl Router {
             if verdict.class == Class::Timeout {
                 // A node's own word that it gave up may come early; the tail is ours to judge.
                 let ms = ticket.timeout.as_secs_f64() * 1e3;
-                known.books.record_timeout(row.id, ms);
+                known.books.at(now.wall).record_timeout(row.id, ms);
             } else {
-                known.books.record_failure(row.id);
+                known.books.at(now.wall).record_failure(row.id);
             }
         }
         self.tell_changes(ticket.endpoint, off);
@@ -294,6 +301,13 @@ impl Router {
         changes: impl IntoIterator<Item = Change>,
     ) {
         for change in changes {
+            match change {
+                Change::Ejected { .. } | Change::Excluded { .. } => {
+                    self.endpoints[endpoint.index()].operations.ejections += 1;
+                }
+                Change::Restored { .. } | Change::MethodOff(_) => {}
+            }
+            self.operations.change();
             self.events.push(|| match change {
                 Change::Ejected {
                     lane,

@@ -26,6 +26,8 @@ pub struct EndpointView {
     pub circuit: CircuitView,
     /// Requests under way.
     pub in_flight: u32,
+    /// Operations that are pinned to it (L-5).
+    pub operations: u32,
     /// Whole tokens left; `None`: no limit.
     pub tokens: Option<u64>,
     /// The budget that its requests spend.
@@ -67,6 +69,7 @@ impl Router {
                 identity: known.check.identity(),
                 circuit: known.circuit.view(now.mono),
                 in_flight: known.in_flight.count(now.mono),
+                operations: known.operations.active,
                 tokens: account.tokens,
                 account,
                 head,

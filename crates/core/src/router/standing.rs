@@ -15,9 +15,10 @@ use crate::{
     EndpointId, Now,
     breaker::Stand,
     call::{Plan, Privacy},
+    chains::{self, Quirk},
     heads::Holds,
     identity::Identity,
-    method::Lane,
+    method::{Descriptor, Lane},
 };
 use smallvec::SmallVec;
 use std::time::{Duration, Instant};
@@ -46,6 +47,9 @@ pub(super) struct Eligible {
     pub(super) wait: Duration,
     /// Whether its head has reached the block that the call is about.
     pub(super) reached: Holds,
+    /// It may not serve the call: it is not at the block that the call is pinned to, or below what its
+    /// caller has seen.
+    pub(super) below: bool,
     /// Whether it keeps that block and takes a request of that size.
     pub(super) keeps: Holds,
     /// It said lately that it cannot serve this method just now.
@@ -144,9 +148,10 @@ impl Router {
             // Only a call that may be repeated is the trial. Among submissions there is none, so
             // one of them is, where nobody in good standing can take it: else the lane never closes.
             Stand::HalfOpen
-                if (plan.is_repeatable()
-                    || plan.method.is_write()
-                    || mutant::is(Mutant::AnyCallIsATrial))
+                if !plan.urgent
+                    && (plan.is_repeatable()
+                        || plan.method.is_write()
+                        || mutant::is(Mutant::AnyCallIsATrial))
                     && !mutant::is(Mutant::NobodyIsTried) =>
             {
                 State::Trial
@@ -171,11 +176,15 @@ impl Router {
             | Stand::MethodOff { .. }
             | Stand::Excluded { .. } => state,
         };
-        let (head, reached) = match &self.heads {
-            None => (None, Holds::Unknown),
+        let (head, reached, below) = match &self.heads {
+            None => (None, Holds::Unknown, plan.pinned),
             Some(heads) => {
                 let reached = match plan.need.height {
-                    Some(height) => heads.holds(endpoint, height, at),
+                    Some(height) => match heads.holds(endpoint, height, at) {
+                        // What is not known to be there is not there (P-3).
+                        Holds::Unknown if plan.pinned => Holds::No,
+                        holds => holds,
+                    },
                     // The newest block is none of a laggard's, however busy the others are.
                     None if plan.need.newest
                         && heads.excess_lag(endpoint, at).is_some()
@@ -186,7 +195,11 @@ impl Router {
                     }
                     None => Holds::Unknown,
                 };
-                (heads.head(endpoint, at), reached)
+                // What the caller has seen binds whoever answers, at whatever block (P-8).
+                let least = plan.least_head;
+                let lower = least.is_some_and(|head| heads.holds(endpoint, head, at) == Holds::No);
+                let below = lower || (plan.pinned && reached != Holds::Yes);
+                (heads.head(endpoint, at), reached, below)
             }
         };
         Ok(Eligible {
@@ -195,6 +208,7 @@ impl Router {
             state,
             wait: known.profile.account.wait(now),
             reached,
+            below,
             keeps: known.learned.serves(&plan.need, reference, at),
             shy: known.is_shy(plan.key, at),
             head,
@@ -212,16 +226,27 @@ impl Router {
         if query.plan.privacy == Privacy::Public {
             prefer(standing, |e| !e.private);
         }
+        let open = |e: &Eligible| !e.asked && !e.is_ejected() && e.has_token();
+        if query.plan.is_strict() {
+            let served = standing.iter().any(|e| !e.below && open(e));
+            let again =
+                |e: &Eligible| !served && open(e) && self.looks_again(e.endpoint, query, now);
+            standing.retain(|e| !e.below || again(e));
+        }
         let holder = |e: &Eligible| e.reached == Holds::Yes && e.keeps != Holds::No;
         if standing.iter().any(holder) {
             // None of them can be asked now: whoever was below may have got there since.
-            let open = |e: &Eligible| !e.asked && !e.is_ejected() && e.has_token();
             let served = standing.iter().any(|e| holder(e) && open(e));
             let again =
                 |e: &Eligible| !served && open(e) && self.looks_again(e.endpoint, query, now);
             standing.retain(|e| e.reached != Holds::No || again(e));
         }
-        if standing.iter().any(|e| e.keeps == Holds::Yes) {
+        // Where state may be answered from the present whatever the block, only who may have it is asked:
+        // an answer would be no error.
+        if standing.iter().any(|e| e.keeps == Holds::No)
+            && (standing.iter().any(|e| e.keeps == Holds::Yes)
+                || self.answers_lie(query.plan.method))
+        {
             standing.retain(|e| e.keeps != Holds::No);
         }
         if query.purpose == Purpose::Confirm
@@ -231,6 +256,13 @@ impl Router {
             let below = |e: &Eligible| e.head.is_some_and(|head| head < reference);
             standing.retain(|e| e.reached == Holds::Yes || !below(e));
         }
+    }
+
+    /// Whether this chain has endpoints that answer a read at any height with the present state.
+    fn answers_lie(&self, row: &Descriptor) -> bool {
+        let chain = self.chain().and_then(chains::by_id);
+        row.lane == Lane::State
+            && chain.is_some_and(|chain| chain.has(Quirk::OfficialStateIsPresent))
     }
 
     /// Whether the call may have this head read again, which it may once of each endpoint.
@@ -246,7 +278,7 @@ impl Router {
     /// Whether the head of an endpoint is to be read before the call goes there.
     pub(super) fn looks_first(&self, e: &Eligible, plan: &Plan, now: Now) -> bool {
         self.wants_head(e.endpoint, now)
-            || (e.reached == Holds::No && self.rereads_head(e.endpoint, plan, now))
+            || ((e.reached == Holds::No || e.below) && self.rereads_head(e.endpoint, plan, now))
     }
 
     /// Of those able, the ones to choose from now, put where nobody is yet: a list of this size costs
@@ -272,6 +304,8 @@ impl Router {
             }
         }
         prefer(ready, Eligible::fits);
+        // Who is below is there only to have its head read again.
+        prefer(ready, |e| !e.below);
         if ready.iter().any(|e| e.reached != Holds::No) {
             ready.retain(|e| e.reached != Holds::No);
         } else {

@@ -66,6 +66,10 @@ pub struct Book {
     latencies: u32,
     tails: u32,
     answers: u32,
+    /// When a call last gave it a sample, in milliseconds since 1970; 0: never.
+    measured_at: u64,
+    /// It was measured before a restart, and no call gave it a sample since (P-25).
+    restored: bool,
 }
 
 impl Default for Book {
@@ -83,7 +87,26 @@ impl Book {
         latencies: 0,
         tails: 0,
         answers: 0,
+        measured_at: 0,
+        restored: false,
     };
+
+    /// A book that was measured before a restart: values and samples of latency, tail and error
+    /// (P-25). The first sample of a call replaces it.
+    pub(crate) const fn restored(values: [f64; 3], samples: [u32; 3], measured_at: u64) -> Self {
+        let [latency_ms, tail_ms, error] = values;
+        let [latencies, tails, answers] = samples;
+        Self {
+            latency_ms,
+            tail_ms,
+            error,
+            latencies,
+            tails,
+            answers,
+            measured_at,
+            restored: true,
+        }
+    }
 
     /// An answer that counts as healthy, after `ms` milliseconds. A duration that is negative or no
     /// number counts as none.
@@ -108,12 +131,14 @@ impl Book {
 
     /// A healthy answer whose duration says nothing of the endpoint.
     pub fn answered(&mut self, settings: &BookSettings) {
+        self.begin_anew();
         self.cool(settings);
         self.answers = self.answers.saturating_add(1);
     }
 
     /// An endpoint failure that came back: it moves the error and, however fast, no latency.
     pub fn failure(&mut self, settings: &BookSettings) {
+        self.begin_anew();
         self.error += settings.error_step * (1.0 - self.error);
         self.answers = self.answers.saturating_add(1);
     }
@@ -162,14 +187,42 @@ impl Book {
         self.answers
     }
 
+    /// Whether it was measured before a restart and by no call since (P-25).
+    #[must_use]
+    pub const fn is_restored(&self) -> bool {
+        self.restored
+    }
+
+    /// When a call last gave it a sample, in milliseconds since 1970; 0: never, or nobody said when.
+    pub(crate) const fn measured_at(&self) -> u64 {
+        self.measured_at
+    }
+
+    /// A call gave it a sample at this moment.
+    pub(super) const fn stamp(&mut self, at: u64) {
+        self.measured_at = at;
+    }
+
+    /// Whether neither a call nor a probe has told it anything.
+    pub(super) const fn is_empty(&self) -> bool {
+        matches!(self.weights(), [0, 0, 0])
+    }
+
     /// Samples behind the latency, the tail and the error.
-    pub(super) const fn weights(&self) -> [u32; 3] {
+    pub(crate) const fn weights(&self) -> [u32; 3] {
         [self.latencies, self.tails, self.answers]
     }
 
     /// Latency, tail and error as they stand, 0 where there is no sample.
-    pub(super) const fn values(&self) -> [f64; 3] {
+    pub(crate) const fn values(&self) -> [f64; 3] {
         [self.latency_ms, self.tail_ms, self.error]
+    }
+
+    /// What was measured before a restart gives way to the first sample of a call (P-25).
+    const fn begin_anew(&mut self) {
+        if self.restored {
+            *self = Self::EMPTY;
+        }
     }
 
     fn move_tail(&mut self, ms: f64, settings: &BookSettings) {

@@ -1,12 +1,15 @@
 //! One book for the endpoint, one per method, and how they are blended.
 
 use super::{Book, BookSettings};
-use crate::{method::MethodId, score::ScoreSettings};
+use crate::{method::MethodId, score::ScoreSettings, scores::millis};
+use std::time::SystemTime;
 
 /// All books of one endpoint.
 #[derive(Clone, Debug, Default)]
 pub struct Books {
     settings: BookSettings,
+    /// The moment of the samples that are recorded, in milliseconds since 1970; 0: not said.
+    at: u64,
     global: Book,
     /// By method number. A method gets its book with its first answer; there are as many as the
     /// method table has rows, whatever names callers make up.
@@ -23,7 +26,8 @@ pub struct Blended {
     pub tail_ms: f64,
     /// Share of failures, 0 to 1.
     pub error: f64,
-    /// Successes of this very method behind the latency; 0 means that it is cold.
+    /// Successes of this very method behind the latency; 0 means that it is cold. Those from before a
+    /// restart do not count: they never set a hedge delay (P-25).
     pub samples: u32,
 }
 
@@ -33,6 +37,7 @@ impl Books {
     pub const fn new(settings: BookSettings) -> Self {
         Self {
             settings,
+            at: 0,
             global: Book::EMPTY,
             methods: Vec::new(),
         }
@@ -41,6 +46,12 @@ impl Books {
     /// Other numbers from now on; what was measured stays.
     pub const fn set_settings(&mut self, settings: BookSettings) {
         self.settings = settings;
+    }
+
+    /// What is recorded next is of this moment.
+    pub fn at(&mut self, wall: SystemTime) -> &mut Self {
+        self.at = millis(wall);
+        self
     }
 
     /// A healthy answer after `ms` milliseconds, terminal errors such as reverts included.
@@ -122,12 +133,35 @@ impl Books {
             latency_ms: values[0],
             tail_ms: values[1],
             error: values[2],
-            samples: own.weights()[0],
+            samples: if own.is_restored() {
+                0
+            } else {
+                own.weights()[0]
+            },
         }
+    }
+
+    /// Puts in what was measured before a restart; `None`: over all methods. Only an empty book takes
+    /// it (P-25); says whether it was one.
+    pub(crate) fn restore(&mut self, method: Option<MethodId>, book: Book) -> bool {
+        let known = match method.map(|method| (method, self.find(method))) {
+            None => &mut self.global,
+            Some((_, Ok(at))) => &mut self.methods[at].1,
+            Some((method, Err(at))) => {
+                self.methods.insert(at, (method, Book::EMPTY));
+                &mut self.methods[at].1
+            }
+        };
+        let is_empty = known.is_empty();
+        if is_empty {
+            *known = book;
+        }
+        is_empty
     }
 
     fn record(&mut self, method: MethodId, what: impl Fn(&mut Book, &BookSettings)) {
         what(&mut self.global, &self.settings);
+        self.global.stamp(self.at);
         let at = match self.find(method) {
             Ok(at) => at,
             Err(at) => {
@@ -135,7 +169,9 @@ impl Books {
                 at
             }
         };
-        what(&mut self.methods[at].1, &self.settings);
+        let book = &mut self.methods[at].1;
+        what(book, &self.settings);
+        book.stamp(self.at);
     }
 
     fn find(&self, method: MethodId) -> Result<usize, usize> {

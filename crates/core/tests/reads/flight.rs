@@ -13,7 +13,7 @@ fn table() -> Table {
 }
 
 fn join(table: &mut Table, key: &str, now: Instant) -> Joined {
-    table.join(key, || key.to_owned(), now)
+    table.join(key, || (key.to_owned(), ()), now)
 }
 
 // P-10
@@ -26,7 +26,9 @@ fn callers_of_one_key_share_a_flight_and_it_goes_when_it_settles() {
     assert_eq!(join(&mut table, "a", now), Joined::Follow(id));
     let other = join(&mut table, "b", now);
     assert!(matches!(other, Joined::Lead(other) if other != id));
+    assert_eq!(table.waiters(), 3);
     assert_eq!(table.settle("a", id), 2);
+    assert_eq!(table.waiters(), 1);
     assert_eq!(table.settle("a", id), 0);
     assert_eq!(table.leave("a", id), Left::Settled);
     assert!(matches!(join(&mut table, "a", now), Joined::Lead(next) if next != id));
@@ -74,14 +76,14 @@ fn an_old_flight_is_not_joined_again_and_keeps_those_who_wait() {
         join(&mut table, "a", start);
     }
     let later = start + millis(6000);
-    let (left, joined) = table.restart("a", old, || "a".to_owned(), later);
+    let (left, joined) = table.restart("a", old, || ("a".to_owned(), ()), later);
     assert_eq!(left, Left::Others(2));
     let Joined::Lead(new) = joined else {
         panic!("a flight of its own")
     };
     assert_eq!(join(&mut table, "a", later), Joined::Follow(new));
     // The next to lose patience shares the new one.
-    let (left, joined) = table.restart("a", old, || "a".to_owned(), later);
+    let (left, joined) = table.restart("a", old, || ("a".to_owned(), ()), later);
     assert_eq!((left, joined), (Left::Others(1), Joined::Follow(new)));
     // The last of the old one is answered by it.
     table.news("a", old, later);
@@ -199,7 +201,7 @@ proptest! {
                 2 if !waiting.is_empty() => {
                     let index = who % waiting.len();
                     let (key, old) = waiting[index];
-                    let (left, joined) = table.restart(key, old, || key.to_owned(), now);
+                    let (left, joined) = table.restart(key, old, || (key.to_owned(), ()), now);
                     prop_assert!(left != Left::Settled);
                     prop_assert!(joined.id() != old && !retired.contains(&joined.id()));
                     retired.push(old);

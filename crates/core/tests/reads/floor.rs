@@ -25,13 +25,45 @@ fn saved(height: u64, at: SystemTime) -> Saved {
 fn a_mark_rises_and_the_floor_is_the_highest_mark() {
     let (falls, start) = (Falls::default(), origin());
     let (key, session) = (Mark::new(start), Mark::new(start));
-    assert_eq!(floor([&key, &session], &falls, start), None);
+    assert_eq!(floor([&key, &session], None, &falls, start), None);
     assert!(key.raise(100, None, &falls));
     assert!(session.raise(105, None, &falls));
     assert!(session.raise(103, None, &falls));
     assert_eq!(session.get(&falls, start), Some(105));
-    assert_eq!(floor([&key], &falls, start), Some(100));
-    assert_eq!(floor([&key, &session], &falls, start), Some(105));
+    assert_eq!(floor([&key], None, &falls, start), Some(100));
+    assert_eq!(floor([&key, &session], None, &falls, start), Some(105));
+}
+
+// P-2, P-8, R-16
+#[test]
+fn a_mark_from_before_any_head_was_known_binds_nothing_while_nobody_can_be_there() {
+    let (falls, start) = (Falls::default(), origin());
+    let (lie, true_one) = (Mark::new(start), Mark::new(start));
+    assert!(lie.raise(1_000_000, None, &falls));
+    assert!(true_one.raise(105, None, &falls));
+    let both = [&lie, &true_one];
+    assert_eq!(floor(both, Some(1100), &falls, start), Some(105));
+    assert_eq!(floor(both, Some(104), &falls, start), None);
+    assert_eq!(floor(both, Some(1_000_000), &falls, start), Some(1_000_000));
+}
+
+// P-8: an outage that ended does not shorten the next one.
+#[test]
+fn the_way_down_begins_only_where_the_endpoints_are_below() {
+    let (falls, start) = (Falls::default(), origin());
+    let mark = Mark::new(start);
+    mark.raise(105, None, &falls);
+    let unserved = |head, at| mark.unserved(reference(head), STALE, &falls, at);
+    // They are at 105: what was not served was something else.
+    assert_eq!(unserved(105, start), None);
+    assert_eq!(unserved(103, start + STALE), None);
+    // And there again in between.
+    assert_eq!(unserved(105, start + STALE + STALE / 2), None);
+    assert_eq!(unserved(103, start + STALE * 2), None);
+    assert_eq!(
+        unserved(103, start + STALE * 3),
+        Some(Dropped { from: 105, to: 103 })
+    );
 }
 
 // P-8, R-16
@@ -231,7 +263,9 @@ proptest! {
                 Step::Raise(height, bound) => {
                     let believed = bound.is_none_or(|bound| height <= bound);
                     prop_assert_eq!(mark.raise(height, bound, &falls), believed);
-                    if believed && height > expected {
+                    // a mark that is not believed any more does not keep others from binding.
+                    let binds = bound.is_none_or(|bound| expected <= bound);
+                    if believed && (height > expected || !binds) {
                         expected = height;
                         since = None;
                     }
@@ -249,6 +283,11 @@ proptest! {
                     let due = at - first >= STALE;
                     let dropped = mark.unserved(to.and_then(reference), STALE, &falls, at);
                     match to {
+                        // The endpoints are there: nothing is on its way down.
+                        Some(to) if expected <= to => {
+                            prop_assert_eq!(dropped, None);
+                            since = None;
+                        }
                         Some(to) if due => {
                             let lower = expected.min(to);
                             let from = expected;

@@ -55,10 +55,20 @@ fn headers_that_link_make_a_chain() {
     assert_eq!(recent.hash_at(100), Some(hash(100, 0)));
     assert_eq!(recent.hash_at(99), None);
     assert_eq!(recent.hash_at(106), None);
+    // The lowest header names the block below.
+    assert!(recent.denies(99, &hash(99, 1)) && !recent.denies(99, &hash(99, 0)));
+    assert!(recent.denies(105, &hash(105, 1)) && !recent.denies(105, &hash(105, 0)));
+    assert!(!recent.denies(98, &hash(98, 1)) && !recent.denies(106, &hash(106, 1)));
     assert_eq!(recent.number_of(&hash(103, 0)), Some(103));
     assert!(recent.contains(block(103, 0)) && !recent.contains(block(103, 1)));
     assert_eq!(recent.observe(main_chain(104), 2, now), Link::Known);
-    assert_eq!(recent.observe(main_chain(99), 2, now), Link::Old);
+    // Below it what the links reach belongs to the chain, in whatever order it comes.
+    assert_eq!(recent.observe(main_chain(97), 2, now), Link::Old);
+    assert_eq!(recent.observe(header(98, 1, 97), 2, now), Link::Old);
+    assert_eq!(recent.observe(main_chain(99), 2, now), Link::Known);
+    assert_eq!(recent.fill(main_chain(98), now), Link::Known);
+    assert!((97..=99).all(|number| recent.contains(block(number, 0))));
+    assert_eq!(recent.hash_at(96), None);
     assert!(!recent.is_disputed(105));
 }
 
@@ -231,6 +241,25 @@ fn a_jump_begins_anew_and_says_nothing_of_the_blocks_before() {
     );
 }
 
+// P-14, R-16: a branch whose way down nobody knows needs voices, as any rival.
+#[test]
+fn one_voice_on_a_branch_that_ends_nowhere_makes_nothing_begin_anew() {
+    let now = origin();
+    let mut recent = chain(now);
+    recent.observe(main_chain(105), 2, now);
+    let before = recent.mark();
+    let branch = header(106, 9, 100);
+    let gap = recent.observe(branch, 3, now);
+    assert!(matches!(gap, Link::Gap { .. }), "{gap:?}");
+    assert_eq!(recent.jump(now), None);
+    assert_eq!(recent.tip(), Some(block(105, 0)));
+    assert!(recent.is_linked_since(before));
+    // Whoever is on it now is not on the chain any more.
+    recent.observe(branch, 1, now);
+    assert_eq!(recent.jump(now), Some(block(106, 9)));
+    assert!(!recent.is_linked_since(before));
+}
+
 // lessons N11, N8
 #[test]
 fn links_that_cannot_be_are_refused_and_walks_are_bounded() {
@@ -400,4 +429,70 @@ proptest! {
             }
         }
     }
+}
+
+// P-14
+#[test]
+fn a_voice_above_the_chain_that_goes_over_leaves_everything_in_doubt() {
+    let now = origin();
+    // Nothing links 110 to 105: the branch may have left the chain anywhere below.
+    let hanging = || {
+        let mut recent = chain(now);
+        let gap = recent.observe(main_chain(110), 2, now);
+        assert!(matches!(gap, Link::Gap { .. }), "{gap:?}");
+        recent
+    };
+    let mut recent = hanging();
+    let before = recent.mark();
+    recent.observe(main_chain(110), 2, now);
+    assert!(!recent.has_left(105, before));
+    recent.observe(header(110, 1, 100), 2, now);
+    assert!(recent.has_left(110, before) && recent.has_left(100, before));
+
+    // What callers ask for below is not the voice's newest, and takes nothing back.
+    for lower in [main_chain(108), main_chain(104)] {
+        let mut recent = hanging();
+        let before = recent.mark();
+        recent.observe(lower, 2, now);
+        assert!(!recent.has_left(105, before));
+        recent.observe(header(110, 1, 100), 2, now);
+        assert!(recent.has_left(110, before), "{lower:?}");
+    }
+
+    // A statement that is too old to count binds nobody to it.
+    let mut recent = hanging();
+    let later = now + STALE + millis(1);
+    recent.observe(main_chain(108), 2, later);
+    let before = recent.mark();
+    recent.observe(header(108, 1, 100), 2, later);
+    assert!(recent.has_left(105, before));
+}
+
+// P-14
+#[test]
+fn the_first_word_of_another_branch_leaves_what_was_read_above_the_fork_in_doubt() {
+    let now = origin();
+    let mut recent = chain(now);
+    recent.observe(main_chain(105), 2, now);
+    let before = recent.mark();
+    // One of three: the chain stays.
+    let rival = recent.observe(header(105, 1, 103), 3, now);
+    assert!(matches!(rival, Link::Gap { .. }), "{rival:?}");
+    assert_eq!(recent.mark(), before);
+    let rival = recent.fill(header(104, 1, 103), now);
+    assert_eq!(rival, Link::Rival { fork: 103 });
+    assert!(recent.has_left(104, before) && !recent.has_left(103, before));
+    // Said again it is nothing new.
+    let known = recent.mark();
+    recent.observe(header(105, 1, 103), 3, now);
+    assert_eq!(recent.mark(), known);
+
+    // Before the first header nobody knew any block.
+    let mut recent = Recent::new(STALE);
+    let before = recent.mark();
+    recent.observe(main_chain(105), 1, now);
+    recent.observe(main_chain(105), 2, now);
+    assert!(!recent.has_left(105, before));
+    recent.observe(header(105, 1, 100), 3, now);
+    assert!(recent.has_left(105, before));
 }

@@ -1,11 +1,12 @@
 //! The admin listener (hardening C10): health details and explanations, for operators only.
 //!
-//! `GET /api/health`, `/api/endpoints`, `/api/explain`, `/healthz`, `/readyz`; everything else is
+//! `GET /api/health`, `/api/endpoints`, `/api/reads`, `/api/explain`, `/healthz`, `/readyz`; everything else is
 //! 404. The listener is on loopback by default; anywhere else it refuses to start without a token. Where a token is set every path but
 //! the two probes needs it as `Authorization: Bearer`, compared in constant time. The `Host` rule
 //! is the one of the RPC listener, and no web page may read anything here.
 
 mod explanation;
+mod reads;
 mod standing;
 
 use crate::{
@@ -156,6 +157,7 @@ impl Admin {
             "/readyz" => &|| Body::text(health::ready(&self.shared)),
             "/api/health" => &|| self.health(),
             "/api/endpoints" => &|| self.endpoints(),
+            "/api/reads" => &|| self.reads(),
             "/api/explain" => &|| self.explain(request.uri().query().unwrap_or_default()),
             _ => return status(StatusCode::NOT_FOUND),
         };

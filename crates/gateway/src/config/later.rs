@@ -15,7 +15,6 @@ const LATER: &[(&str, &[&str])] = &[
         "Root",
         &[
             "redis",
-            "state",
             "keys_file",
             "registry",
             "telemetry",
@@ -39,10 +38,6 @@ const LATER: &[(&str, &[&str])] = &[
     (
         "Chain",
         &[
-            "pin_latest",
-            "coalesce",
-            "cache",
-            "logs_window",
             "refresh_interval",
             "methods",
             "registry",

@@ -12,6 +12,7 @@ mod choice;
 mod document;
 mod environment;
 mod field;
+mod folder;
 mod known;
 mod later;
 mod load;
@@ -37,5 +38,5 @@ pub use problem::{Finding, Report};
 pub use schema::{OptionRow, options, options_markdown, schema};
 pub use settings::{
     AdminSettings, ChainSettings, EndpointSettings, KeySettings, LogFormat, LogSettings,
-    MethodRules, Secret, ServerSettings, Settings, WritePolicy,
+    MethodRules, Secret, ServerSettings, Settings, StateSettings, WritePolicy,
 };

@@ -241,6 +241,31 @@ impl Period {
     }
 }
 
+/// One address, or all from one to another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Addresses(pub(super) std::ops::RangeInclusive<[u8; 20]>);
+
+impl Addresses {
+    fn parse(text: &str) -> Result<Self, String> {
+        let refused =
+            || "expected an address, or `FROM-TO`, of 40 hex digits after `0x`".to_owned();
+        let address = |text: &str| {
+            let digits = text.trim().strip_prefix("0x")?;
+            let mut address = [0; 20];
+            for (place, byte) in address.iter_mut().enumerate() {
+                *byte = u8::from_str_radix(digits.get(place * 2..place * 2 + 2)?, 16).ok()?;
+            }
+            (digits.len() == 40).then_some(address)
+        };
+        let (from, to) = text.split_once('-').unwrap_or((text, text));
+        let range = address(from).zip(address(to)).ok_or_else(refused)?;
+        if range.0 > range.1 {
+            return Err("the first address must not be above the last".to_owned());
+        }
+        Ok(Self(range.0..=range.1))
+    }
+}
+
 /// A time of the day, as the time since midnight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TimeOfDay(pub(super) Duration);
@@ -395,6 +420,8 @@ option_text! {
         { "type": "string", "format": "address:port or off" };
     Period, Period::parse, "a duration such as `9s`",
         { "type": "string", "format": "duration", "pattern": r"^[0-9]+ *(ms|s|m|h)$|\$" };
+    Addresses, Addresses::parse, "an address, or two with `-` between",
+        { "type": "string", "format": "address or FROM-TO" };
     Size, Size::parse, "a size such as `5MiB`",
         { "type": "string", "format": "size", "pattern": r"^[0-9]+ *(B|[kMG]B|[KMG]iB)$|\$" };
     TimeOfDay, TimeOfDay::parse, "a time of the day such as `06:30`",

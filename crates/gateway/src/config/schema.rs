@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::{fmt::Write as _, sync::OnceLock};
 
 /// The sections in the order in which they are documented: title, struct of the model.
-const SECTIONS: [(&str, &str); 20] = [
+const SECTIONS: [(&str, &str); 24] = [
     ("server", "Server"),
     ("admin", "Admin"),
     ("chains.NAME", "Chain"),
@@ -21,10 +21,14 @@ const SECTIONS: [(&str, &str); 20] = [
     ("chains.NAME.budget.learn", "LearnedLimit"),
     ("chains.NAME.learn", "Learn"),
     ("chains.NAME.batch", "Batch"),
+    ("chains.NAME.pin", "Pin"),
+    ("chains.NAME.cache", "Cache"),
+    ("chains.NAME.logs", "Logs"),
     ("chains.NAME.endpoints", "Endpoint"),
     ("keys", "Key"),
     ("error_rules", "ErrorRule"),
     ("server.methods", "Methods"),
+    ("state", "State"),
     ("log", "Log"),
 ];
 

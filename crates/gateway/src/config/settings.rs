@@ -4,7 +4,7 @@ use highwater::SecretUrl;
 use highwater_core::{
     ChainId, bucket::Budget, classify::Classifier, select::Strategy, settings as engine,
 };
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 /// Everything, checked.
 #[derive(Clone, Debug)]
@@ -19,6 +19,8 @@ pub struct Settings {
     pub keys: Vec<KeySettings>,
     /// `[[error_rules]]`, compiled together with the built-in table; `None`: no such section.
     pub error_rules: Option<Arc<Classifier>>,
+    /// `[state]`.
+    pub state: StateSettings,
     /// `[log]`.
     pub log: LogSettings,
 }
@@ -44,6 +46,8 @@ pub struct ServerSettings {
     pub max_in_flight: usize,
     /// Connections open at once. Default 10,000.
     pub max_connections: usize,
+    /// Most sessions that are remembered. Default 10000.
+    pub max_sessions: usize,
     /// Whole-call deadline. Default 9 s.
     pub deadline: Duration,
     /// Longest wait for the head of a request. Default 10 s.
@@ -229,6 +233,13 @@ pub struct KeySettings {
     pub writes: Option<WritePolicy>,
     /// Whether they go to private endpoints alone; `None`: as the chain says.
     pub private_writes: Option<bool>,
+}
+
+/// `[state]`: what is kept across restarts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StateSettings {
+    /// The folder; `None`: nothing is kept.
+    pub dir: Option<PathBuf>,
 }
 
 /// `[log]`.

@@ -41,6 +41,8 @@ fn all_failed(classes: &[Class]) -> Error {
             endpoint: "a".into(),
             class,
             detail: None,
+            status: None,
+            retry_after: None,
         })
         .collect();
     Error::AllEndpointsFailed { attempts }
@@ -386,6 +388,8 @@ fn a_network_that_failed_tells_less_than_a_timeout() {
         endpoint: "a".into(),
         class,
         detail,
+        status: None,
+        retry_after: None,
     };
     let refused = attempt(Class::Internal, Some("connect"));
     for (attempts, message) in [

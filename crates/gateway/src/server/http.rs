@@ -10,9 +10,10 @@ use super::{
     cors::{Origin, OriginRule},
     encode,
     io::Signs,
-    rare::{REQUEST_TIMEOUT, Rare},
+    rare::{CACHE, REQUEST_TIMEOUT, Rare},
     reply::{CLOSE, Reply},
     route::Route,
+    wishes::Wishes,
 };
 use crate::{
     auth::Key,
@@ -25,6 +26,7 @@ use crate::{
     state::Shared,
 };
 use bytes::Bytes;
+use highwater::{Answer, Origin as From};
 use highwater_core::jsonrpc::{Call, Fault, Message, parse};
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Version,
@@ -51,6 +53,7 @@ const ALLOWED: HeaderValue = HeaderValue::from_static("POST, GET, HEAD, OPTIONS"
 const ALLOWED_PROBE: HeaderValue = HeaderValue::from_static("GET, HEAD");
 const ALLOWED_CALL: HeaderValue = HeaderValue::from_static("POST, OPTIONS");
 const ENDPOINT: HeaderName = HeaderName::from_static("x-highwater-endpoint");
+const BLOCK: HeaderName = HeaderName::from_static("x-highwater-block");
 const ATTEMPTS: HeaderName = HeaderName::from_static("x-highwater-attempts");
 
 /// The client at the other end of one connection.
@@ -322,11 +325,16 @@ async fn call(
             Some(&message),
         );
     };
+    let wishes = match Wishes::of(&parts.headers, rare) {
+        Ok(wishes) => wishes,
+        Err(refusal) => return Reply::refused(&refusal, Some(&message)),
+    };
     let caller = Caller {
         shared: &peer.shared,
         chain: &shared.chains[grant.chain],
         key: grant.key.map(|(_, key)| key),
         patience: rare.timeout.then(|| patience(&parts.headers)).flatten(),
+        wishes,
         batch: None,
     };
     let forget = |call: &Call<'_>| {
@@ -383,8 +391,29 @@ async fn single(
         reply
             .headers
             .insert(ATTEMPTS, HeaderValue::from(answer.attempts()));
+        let cache = if caller.wishes.bypass {
+            Some("bypass")
+        } else {
+            cache_word(answer)
+        };
+        if let Some(word) = cache {
+            reply.headers.insert(CACHE, HeaderValue::from_static(word));
+        }
+        if let Some(block) = answer.block() {
+            reply.headers.insert(BLOCK, HeaderValue::from(block));
+        }
     }
     reply
+}
+
+/// What `X-Highwater-Cache` says of an answer.
+const fn cache_word(answer: &Answer) -> Option<&'static str> {
+    match answer.origin() {
+        From::Cache => Some("hit"),
+        From::Endpoint | From::Shared => Some("miss"),
+        // No endpoint's answer at all.
+        From::Heads | From::Filters => None,
+    }
 }
 
 /// A header value of visible ASCII only.

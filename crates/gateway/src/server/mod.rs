@@ -12,3 +12,4 @@ pub(crate) mod listener;
 mod rare;
 mod reply;
 pub(crate) mod route;
+pub(crate) mod wishes;

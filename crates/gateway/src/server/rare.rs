@@ -1,6 +1,6 @@
 //! Which of the headers that few requests carry a request carries.
 //!
-//! Each look-up of a header costs a hash and a probe, and a call needs to know of five that it does
+//! Each look-up of a header costs a hash and a probe, and a call needs to know of eight that it does
 //! not have. One pass over the names tells of all of them.
 
 use http::{
@@ -10,6 +10,13 @@ use http::{
 
 /// How long a caller wants to wait at most.
 pub(super) const REQUEST_TIMEOUT: HeaderName = HeaderName::from_static("x-request-timeout");
+
+/// The session that a call belongs to (P-8).
+pub(super) const SESSION: HeaderName = HeaderName::from_static("x-highwater-session");
+/// The block that the caller has seen (P-8).
+pub(super) const MIN_BLOCK: HeaderName = HeaderName::from_static("x-highwater-min-block");
+/// Whether answers may come from memory (P-11); in answers, what came of it.
+pub(super) const CACHE: HeaderName = HeaderName::from_static("x-highwater-cache");
 
 /// The headers of one request that most requests do without.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,6 +31,8 @@ pub(super) struct Rare {
     pub(super) accepts: bool,
     /// [`REQUEST_TIMEOUT`].
     pub(super) timeout: bool,
+    /// [`SESSION`], [`MIN_BLOCK`] or [`CACHE`].
+    pub(super) wishes: bool,
 }
 
 impl Rare {
@@ -36,6 +45,7 @@ impl Rare {
             rare.chunked |= name == TRANSFER_ENCODING;
             rare.accepts |= name == ACCEPT_ENCODING;
             rare.timeout |= name == REQUEST_TIMEOUT;
+            rare.wishes |= name == SESSION || name == MIN_BLOCK || name == CACHE;
         }
         rare
     }
@@ -61,6 +71,7 @@ mod tests {
             TRANSFER_ENCODING,
             ACCEPT_ENCODING,
             REQUEST_TIMEOUT,
+            SESSION,
         ];
         let seen = |rare: Rare| {
             [
@@ -69,15 +80,16 @@ mod tests {
                 rare.chunked,
                 rare.accepts,
                 rare.timeout,
+                rare.wishes,
             ]
         };
         for (at, name) in all.iter().enumerate() {
             let mut names = plain.to_vec();
             names.insert(at % 3, name.clone());
-            let mut expected = [false; 5];
+            let mut expected = [false; 6];
             expected[at] = true;
             assert_eq!(seen(with(&names)), expected, "{name}");
         }
-        assert_eq!(seen(with(&all)), [true; 5]);
+        assert_eq!(seen(with(&all)), [true; 6]);
     }
 }

@@ -6,7 +6,7 @@ use highwater_gateway::{
     Gateway, Running, Settings,
     config::{
         AdminSettings, ChainSettings, EndpointSettings, KeySettings, LogFormat, LogSettings,
-        MethodRules, ServerSettings, WritePolicy,
+        MethodRules, ServerSettings, StateSettings, WritePolicy,
     },
 };
 use highwater_lab::sockets::ScriptedNode;
@@ -111,6 +111,8 @@ pub(crate) fn settings(chains: &[(&str, Option<u64>, &[String])]) -> Settings {
         // Probes are requests that no test counts on.
         engine: highwater_core::settings::Settings {
             probe: None,
+            // Nor on answers from memory; tests of reads turn them on.
+            reads: highwater_core::settings::ReadSettings::off(),
             ..highwater_core::settings::Settings::gateway()
         },
     });
@@ -125,6 +127,7 @@ pub(crate) fn settings(chains: &[(&str, Option<u64>, &[String])]) -> Settings {
             max_batch_response: 25_000_000,
             max_in_flight: 10_000,
             max_connections: 10_000,
+            max_sessions: 10_000,
             deadline: Duration::from_secs(9),
             header_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
@@ -143,6 +146,7 @@ pub(crate) fn settings(chains: &[(&str, Option<u64>, &[String])]) -> Settings {
         chains: chains.collect(),
         keys: vec![],
         error_rules: None,
+        state: StateSettings::default(),
         log: LogSettings {
             format: LogFormat::Json,
             level: "error".into(),

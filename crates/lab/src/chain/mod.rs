@@ -118,6 +118,28 @@ impl Chain {
         tree::branch(&self.spec, view, height)
     }
 
+    /// The branch that holds the ancestor at a height of a block on a branch.
+    #[must_use]
+    pub fn ancestor(&self, branch: Branch, height: u64) -> Branch {
+        tree::ancestor(&self.spec, branch, height)
+    }
+
+    /// The block at a height of a branch, whoever sees it; `None` where the branch has none there.
+    #[must_use]
+    pub fn on(&self, branch: Branch, height: u64) -> Option<Arc<Block>> {
+        if height < self.spec.first || tree::ancestor(&self.spec, branch, height) != branch {
+            return None;
+        }
+        let mut tree = self.tree.lock();
+        Some(tree.block(&self.spec, &self.accounts, branch, height))
+    }
+
+    /// A block by its hash, where anybody was ever shown it.
+    #[must_use]
+    pub fn shown(&self, hash: B256) -> Option<Arc<Block>> {
+        self.tree.lock().by_hash(hash)
+    }
+
     /// The block at a height in a view; `None` above the head or below the first.
     #[must_use]
     pub fn block(&self, view: &View, height: u64) -> Option<Arc<Block>> {

@@ -53,7 +53,7 @@ impl Default for ChainSpec {
     fn default() -> Self {
         Self {
             seed: 1,
-            chain_id: 1337,
+            chain_id: 990_001,
             first: 0,
             start: 128,
             genesis_time: 1_700_000_000,

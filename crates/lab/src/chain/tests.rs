@@ -187,8 +187,8 @@ fn shows_less_to_a_node_that_lags() {
 fn mines_what_was_sent_in_order_of_nonces() {
     let chain = Chain::new(ChainSpec::default());
     let account = Account::new(77, 0);
-    let gap = transfer(&account, 1, 1337);
-    let first = transfer(&account, 0, 1337);
+    let gap = transfer(&account, 1, 990_001);
+    let first = transfer(&account, 0, 990_001);
     let later = chain.send(&view(0), &gap).unwrap();
     assert!(chain.transaction(&view(5), later).is_none());
     assert_eq!(chain.pending_nonce(account.address(), &view(5)), 0);

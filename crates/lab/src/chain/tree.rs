@@ -37,8 +37,13 @@ pub enum SendRefused {
 
 /// The branch that holds a height in a view: the latest fork in sight that lies below the height.
 pub(super) fn branch(spec: &ChainSpec, view: &View, height: u64) -> Branch {
+    // Who is on a fork of its own follows no later one.
+    let left = view
+        .stray
+        .and_then(|stray| spec.forks.get(stray))
+        .map(|fork| fork.at);
     let on_it = |index: usize| match spec.forks[index].reach {
-        Reach::Everyone => true,
+        Reach::Everyone => left.is_none_or(|left| spec.forks[index].at <= left),
         Reach::Strayed => view.stray == Some(index),
     };
     let latest = spec
@@ -63,6 +68,29 @@ pub(super) fn seen(spec: &ChainSpec, view: &View, branch: Branch) -> bool {
             Reach::Everyone => true,
             Reach::Strayed => view.stray == Some(index),
         }
+}
+
+/// The branch that holds the last common block of a fork: what its makers saw before it.
+fn below(spec: &ChainSpec, fork: usize, split: u64) -> Branch {
+    let at = spec.forks[fork].at;
+    let earlier = spec.forks[..fork].iter().enumerate().rev();
+    let mut visible = earlier.filter(|(_, earlier)| {
+        earlier.reach == Reach::Everyone && earlier.at <= at && split > spec.split(earlier)
+    });
+    visible.next().map_or(0, |(index, _)| number(index))
+}
+
+/// The branch on which a block's ancestor at a height is; the block's own, at its height or above.
+pub(super) fn ancestor(spec: &ChainSpec, branch: Branch, height: u64) -> Branch {
+    let mut branch = branch;
+    while let Some(fork) = usize::from(branch).checked_sub(1) {
+        let split = spec.split(&spec.forks[fork]);
+        if height > split {
+            break;
+        }
+        branch = below(spec, fork, split);
+    }
+    branch
 }
 
 fn number(index: usize) -> Branch {
@@ -122,7 +150,7 @@ impl Tree {
             None => (spec.first, None),
             Some(fork) => {
                 let split = spec.split(&spec.forks[fork]);
-                let below = self.below(spec, fork, split);
+                let below = below(spec, fork, split);
                 (
                     split + 1,
                     Some(self.block(spec, accounts, below, split).hash),
@@ -155,14 +183,6 @@ impl Tree {
         }
         let offset = usize::try_from(height - from).unwrap_or(usize::MAX);
         Arc::clone(&self.branches[index][offset])
-    }
-
-    /// The branch that holds the last common block of a fork: what its makers saw before it.
-    fn below(&self, spec: &ChainSpec, fork: usize, split: u64) -> Branch {
-        let earlier = spec.forks[..fork].iter().enumerate().rev();
-        let mut visible = earlier
-            .filter(|(_, earlier)| earlier.reach == Reach::Everyone && split > spec.split(earlier));
-        visible.next().map_or(0, |(index, _)| number(index))
     }
 
     fn keep(&mut self, block: Arc<Block>) {

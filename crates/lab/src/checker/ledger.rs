@@ -1,6 +1,6 @@
 //! A history sorted into calls, answers, and what went on behind them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -209,6 +209,33 @@ impl<'a> Ledger<'a> {
             }
         }
         checked
+    }
+
+    /// The endpoints that answered a question with null in a request that ended while a call was open.
+    /// It may have begun before, for another call that shares it with this one (P-10).
+    pub(super) fn said_null(&self, entry: &Entry<'_>, answer: &Answer<'_>) -> BTreeSet<usize> {
+        let asked = self.reached.iter().filter(|one| {
+            one.place < answer.place && one.method == entry.method && one.params == entry.raw
+        });
+        // Attempts of one request have one id.
+        let nulls: Vec<(&str, usize, usize)> = asked
+            .filter_map(|one| {
+                let null =
+                    |reply: &Reply<'_>| reply.answers(one.id) && reply.result == Some("null");
+                let served = self.served.iter().find(|served| {
+                    served.node == one.node
+                        && (one.place..answer.place).contains(&served.place)
+                        && served.replies.iter().any(null)
+                })?;
+                Some((one.id?, one.node, served.place))
+            })
+            .collect();
+        let is_open = |id| {
+            let mut same = nulls.iter().filter(|(other, ..)| *other == id);
+            same.any(|(.., place)| *place > entry.place)
+        };
+        let open = nulls.iter().filter(|(id, ..)| is_open(*id));
+        open.map(|(_, node, _)| *node).collect()
     }
 
     /// Calls with a result, in the order of calling.

@@ -9,10 +9,12 @@ mod course;
 mod deserts;
 mod known;
 mod ledger;
+pub mod lists;
 mod logs;
 mod perfect;
 mod promises;
 mod question;
+mod reading;
 mod reads;
 mod sends;
 mod service;
@@ -28,6 +30,7 @@ use crate::history::History;
 pub use course::Course;
 use ledger::Ledger;
 pub use promises::{Outage, Promises};
+pub use reading::Reading;
 pub use sends::{Sends, Tally, tally};
 pub use standing::{Dead, Pause, Return, Said, Share};
 
@@ -48,6 +51,8 @@ pub enum Breach {
     LogsDoubled,
     /// Logs were out of order.
     LogsDisordered,
+    /// Logs of a block that left the chain were still there.
+    LogsKept,
     /// A receipt that a client had seen was gone, though no reorg took it.
     ReceiptVanished,
     /// A request that may reach one endpoint only reached two.
@@ -98,6 +103,16 @@ pub enum Breach {
     FalseFailure,
     /// A private transaction, or its hash, went to a public endpoint.
     Exposed,
+    /// A read at `latest` went out as a tag although heads were known.
+    Unpinned,
+    /// A newest block was told that nobody had told and that was there.
+    Unfounded,
+    /// Requests of one call asked for different things.
+    OtherPin,
+    /// A request that was made of `latest` went to an endpoint that had not told that block.
+    NotHeld,
+    /// An answer is not what its block holds.
+    Untrue,
     /// A call went to a second endpoint beside the first one that may not, or not yet.
     Copied,
 }
@@ -131,7 +146,8 @@ pub fn check(history: &History, chain: &Arc<Chain>, promises: &Promises) -> Vec<
     let ledger = Ledger::read(history);
     let mut found = Vec::new();
     reads::check(&ledger, chain, promises, &mut found);
-    logs::check(&ledger, chain, &mut found);
+    reading::check(&ledger, chain, promises, &mut found);
+    logs::check(&ledger, chain, promises, &mut found);
     traffic::check(&ledger, promises, &mut found);
     service::check(&ledger, chain, promises, &mut found);
     known::check(&ledger, chain, promises, &mut found);

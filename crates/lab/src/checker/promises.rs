@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::time::Duration;
 
-use super::{Breach, Course, Dead, Pause, Return, Sends, Share};
+use highwater_core::settings::Settings;
+
+use super::{Breach, Course, Dead, Pause, Reading, Return, Sends, Share};
 use crate::node::{Carries, Dialect, Fault, Latency, Profile, Says, Sees, What};
 use crate::scenario::{Ask, Budget, Choice, Retries, Routing, Scenario, Writes, Writing};
 
@@ -32,6 +34,8 @@ pub struct Promises {
     pub nulls: bool,
     /// What holds for raw transactions.
     pub sends: Option<Sends>,
+    /// What holds for reads that are pinned, shared and kept, in place of what holds for any.
+    pub reading: Option<Reading>,
     /// What holds for the requests of one call.
     pub course: Option<Course>,
     /// Times in which every endpoint fails whatever it is asked, and what a router may spend then.
@@ -171,6 +175,17 @@ impl Promises {
         promises
     }
 
+    /// The promises of a pool with these settings to its clients: what holds for any, and what it
+    /// does with reads (P-1 to P-17).
+    #[must_use]
+    pub fn pooled(scenario: &Scenario, settings: &Settings) -> Self {
+        Self {
+            chain_id: settings.verify_chain_id.then_some(scenario.chain.chain_id),
+            reading: Some(Reading::of(scenario, settings)),
+            ..Self::of(scenario)
+        }
+    }
+
     /// What holds where raw transactions go by a policy. They are not counted and timed as reads are.
     fn send(&mut self, scenario: &Scenario, writing: Writing) {
         let router = &scenario.router;
@@ -213,7 +228,14 @@ fn exempt(scenario: &Scenario) -> BTreeSet<Breach> {
     }
     for fault in faults(scenario) {
         match &fault.what {
-            What::Sees(Sees::Lag(_) | Sees::Stuck | Sees::Backwards { .. } | Sees::Ahead(_)) => {
+            What::Sees(
+                Sees::Lag(_)
+                | Sees::Stuck
+                | Sees::Delayed(_)
+                | Sees::Backwards { .. }
+                | Sees::Ahead(_),
+            )
+            | What::Says(Says::Older(_)) => {
                 exempt.extend([
                     Breach::WentBack,
                     Breach::TooStale,
@@ -365,7 +387,7 @@ fn steady(scenario: &Scenario) -> Vec<usize> {
     let behind = |fault: &Fault| {
         matches!(
             fault.what,
-            What::Sees(Sees::Lag(_) | Sees::Stuck | Sees::Backwards { .. })
+            What::Sees(Sees::Lag(_) | Sees::Stuck | Sees::Delayed(_) | Sees::Backwards { .. })
         )
     };
     if !router.heads && faults(scenario).any(behind) {

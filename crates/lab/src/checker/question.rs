@@ -21,7 +21,7 @@ pub(super) enum Block {
 }
 
 /// Place of the block in the params of a method whose answer tells its height.
-fn position(method: &str) -> Option<usize> {
+pub(super) fn position(method: &str) -> Option<usize> {
     match method {
         "eth_getBlockByNumber" | "eth_getBlockByHash" => Some(0),
         "eth_getBalance" | "eth_call" => Some(1),

@@ -14,8 +14,15 @@ use crate::chain::{Chain, View};
 /// For every client, the highest head it had been told, by time.
 type Told = BTreeMap<u64, Vec<(Duration, u64)>>;
 
-/// When each client first had a receipt.
-type Receipts<'a> = BTreeMap<(u64, &'a str), Duration>;
+/// When each client first had a receipt, a transaction that is mined, or a block by its hash.
+type Receipts<'a> = BTreeMap<(u64, &'a str, &'a str), Duration>;
+
+/// Methods that ask for what a client was shown, by its hash.
+const NAMED_BY_HASH: [&str; 3] = [
+    "eth_getTransactionReceipt",
+    "eth_getTransactionByHash",
+    "eth_getBlockByHash",
+];
 
 pub(super) fn check(
     ledger: &Ledger<'_>,
@@ -25,7 +32,6 @@ pub(super) fn check(
 ) {
     let told = told(ledger);
     let shown = shown(ledger);
-    let receipts = receipts(ledger);
     for (entry, answer, result) in ledger.results() {
         let mut report = |breach, detail: String| {
             found.push(Violation {
@@ -42,7 +48,7 @@ pub(super) fn check(
         if let Some(height) = question::height(entry.method, result) {
             let newest =
                 entry.method == "eth_blockNumber" || question::block(entry) == Some(Block::Latest);
-            if newest {
+            if newest && promises.reading.is_none() {
                 newest_read(
                     entry,
                     height,
@@ -58,13 +64,32 @@ pub(super) fn check(
                 report(Breach::WrongHeight, detail);
             }
         }
-        if let Some(detail) = orphaned(entry, answer, result, chain) {
+        if promises.reading.is_none()
+            && let Some(detail) = orphaned(entry, answer, result, chain)
+        {
             report(Breach::Orphaned, detail);
         }
-        if let Some(detail) = vanished(&receipts, entry, answer, chain) {
-            report(Breach::ReceiptVanished, detail);
-        }
     }
+    if promises.reading.is_none() {
+        found.extend(vanished(ledger, chain).map(|(violation, ..)| violation));
+    }
+}
+
+/// Answers with null about what their caller was shown before and the chain has.
+pub(super) fn vanished<'l, 'a>(
+    ledger: &'l Ledger<'a>,
+    chain: &Chain,
+) -> impl Iterator<Item = (Violation, &'l Entry<'a>, &'l Answer<'a>)> {
+    let receipts = receipts(ledger);
+    ledger.results().filter_map(move |(entry, answer, _)| {
+        let violation = Violation {
+            breach: Breach::ReceiptVanished,
+            at: answer.at,
+            call: Some(entry.call),
+            detail: has_vanished(&receipts, entry, answer, chain)?,
+        };
+        Some((violation, entry, answer))
+    })
 }
 
 fn told(ledger: &Ledger<'_>) -> Told {
@@ -92,10 +117,13 @@ fn receipts<'a>(ledger: &'a Ledger<'_>) -> Receipts<'a> {
     let mut receipts = Receipts::new();
     for (entry, answer, result) in ledger.results() {
         let asked = entry.params.first().and_then(Value::as_str);
+        let mined = entry.method != "eth_getTransactionByHash" || !result["blockHash"].is_null();
         if let (Some(asked), false) = (asked, result.is_null())
-            && entry.method == "eth_getTransactionReceipt"
+            && mined
+            && NAMED_BY_HASH.contains(&entry.method)
         {
-            let first = receipts.entry((entry.client, asked)).or_insert(answer.at);
+            let key = (entry.client, entry.method, asked);
+            let first = receipts.entry(key).or_insert(answer.at);
             *first = answer.at.min(*first);
         }
     }
@@ -201,20 +229,31 @@ fn other_question(entry: &Entry<'_>, result: &Value) -> Option<String> {
     (!same).then(|| format!("asked for {}, got {named}", asked.unwrap_or("nothing")))
 }
 
-fn vanished(
+fn has_vanished(
     receipts: &Receipts<'_>,
     entry: &Entry<'_>,
     answer: &Answer<'_>,
     chain: &Chain,
 ) -> Option<String> {
-    if entry.method != "eth_getTransactionReceipt" || !answer.result.as_ref()?.is_null() {
+    if !NAMED_BY_HASH.contains(&entry.method) || !answer.result.as_ref()?.is_null() {
         return None;
     }
     let asked = entry.params.first()?.as_str()?;
-    let seen = receipts.get(&(entry.client, asked));
+    let seen = receipts.get(&(entry.client, entry.method, asked));
     let seen = seen.is_some_and(|at| *at <= entry.called);
     let hash = asked.parse().ok()?;
-    let there = |at| chain.transaction(&View::healthy(at), hash).is_some();
-    (seen && there(entry.called) && there(answer.at))
-        .then(|| format!("receipt of {asked} was seen before and is null now"))
+    let there = |at| {
+        let view = View::healthy(at);
+        if entry.method == "eth_getBlockByHash" {
+            let found = chain.by_hash(&view, hash);
+            return found.is_some_and(|found| found.canonical);
+        }
+        chain.transaction(&view, hash).is_some()
+    };
+    (seen && there(entry.called) && there(answer.at)).then(|| {
+        format!(
+            "{} of {asked} was seen before and is null now",
+            entry.method
+        )
+    })
 }

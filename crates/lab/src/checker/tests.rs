@@ -14,6 +14,7 @@ use crate::node::{Carriage, Dialect, Latency, Node, Profile};
 use crate::scenario::Budget;
 
 mod course;
+mod reading;
 mod routing;
 mod sends;
 mod standing;

@@ -48,6 +48,7 @@ impl Cue {
             | Says::Both
             | Says::Neither
             | Says::Null
+            | Says::Older(_)
             | Says::LostSend => Some(Self::spoiling(says.kind())),
         }
     }

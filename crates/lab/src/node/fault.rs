@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use crate::chain::View;
+
 /// A fault over a stretch of time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
@@ -116,6 +118,8 @@ pub enum Sees {
     Lag(u64),
     /// The head stands where it was when the fault began.
     Stuck,
+    /// Everything is seen so long after it happened: new blocks, and reorgs too.
+    Delayed(Duration),
     /// `eth_blockNumber` claims so many blocks that do not exist.
     Ahead(u64),
     /// A share of requests sees a head so many blocks lower, as behind a balancer.
@@ -153,6 +157,42 @@ pub enum Sees {
     Forgets,
 }
 
+impl Sees {
+    /// What is left of a view under this fault, which began at `from`. What differs from request to
+    /// request is not told here.
+    fn bend(&self, view: &mut View, from: Duration) {
+        match self {
+            Self::Lag(blocks) => view.lag = view.lag.saturating_add(*blocks),
+            Self::Stuck => view.at = view.at.min(from),
+            Self::Delayed(late) => view.at = view.at.saturating_sub(*late),
+            Self::Strayed(fork) => view.stray = Some(*fork),
+            Self::Ahead(_)
+            | Self::Backwards { .. }
+            | Self::WrongChain(_)
+            | Self::PrunedState(_)
+            | Self::PrunedBlocks(_)
+            | Self::NoTags
+            | Self::LogLimit { .. }
+            | Self::ShortLogs(_)
+            | Self::NoMethod
+            | Self::LateReceipts(_)
+            | Self::Forgets => {}
+        }
+    }
+}
+
+/// What a node with these faults sees of the chain at a moment, as far as no chance is in it.
+#[must_use]
+pub fn view(faults: &[Fault], at: Duration) -> View {
+    let mut view = View::healthy(at);
+    for fault in faults {
+        if let (What::Sees(sees), Some(from)) = (&fault.what, fault.began(at)) {
+            sees.bend(&mut view, from);
+        }
+    }
+    view
+}
+
 /// A wrong answer to one call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Says {
@@ -183,6 +223,8 @@ pub enum Says {
     Neither,
     /// A null result.
     Null,
+    /// The answer for so many blocks below the one that was asked for.
+    Older(u64),
     /// A sent transaction lands, and the connection ends before the answer.
     LostSend,
 }

@@ -13,7 +13,7 @@ mod latency;
 mod logs;
 mod pool;
 mod range;
-mod render;
+pub(crate) mod render;
 mod reply;
 mod rpc;
 mod sight;
@@ -27,7 +27,7 @@ use std::time::Duration;
 pub use cue::Cue;
 pub use dialect::{Dialect, Miss, RpcError};
 pub use exchange::{Carriage, Delivery, Ending, Exchange, Pace, Seen};
-pub use fault::{Carries, Fault, Says, Sees, What};
+pub use fault::{Carries, Fault, Says, Sees, What, view};
 pub use latency::Latency;
 
 use alloy_primitives::B256;
@@ -300,13 +300,16 @@ impl Node {
                 && fault.active(now)
                 && fault.covers(&call.method)
         });
-        let sight = Sight::new(
+        let mut sight = Sight::new(
             &self.chain,
             self.profile.dialect,
             now,
             &self.profile.faults,
             (self.index, rng),
         );
+        if let Some(Says::Older(blocks)) = says {
+            sight.older = blocks;
+        }
         let params = params(call);
         reply::make(call, says, || {
             if missing {

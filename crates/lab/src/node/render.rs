@@ -22,7 +22,7 @@ pub(super) fn data(bytes: impl AsRef<[u8]>) -> String {
 
 /// A block; its transactions whole or as hashes.
 #[must_use]
-pub(super) fn block(block: &Block, full: bool) -> String {
+pub(crate) fn block(block: &Block, full: bool) -> String {
     if full {
         return whole(block, full);
     }
@@ -109,7 +109,7 @@ pub(super) fn waiting(hash: B256, waiting: &Waiting) -> String {
 
 /// A transaction in its block.
 #[must_use]
-pub(super) fn transaction(block: &Block, index: usize) -> String {
+pub(crate) fn transaction(block: &Block, index: usize) -> String {
     let mined = &block.mined[index];
     let tx = &mined.tx;
     let signature = tx.signature();
@@ -197,7 +197,7 @@ fn access_list(out: &mut String, tx: &TxEnvelope) {
 
 /// A receipt.
 #[must_use]
-pub(super) fn receipt(block: &Block, index: usize) -> String {
+pub(crate) fn receipt(block: &Block, index: usize) -> String {
     let mined = &block.mined[index];
     let tx = &mined.tx;
     let created = tx.to().is_none().then(|| mined.from.create(tx.nonce()));

@@ -61,6 +61,10 @@ pub(super) fn make(
             });
             reply.objects.push(object(id.as_deref(), answer()));
         }
+        // What the node sees is older; it says it as any other answer.
+        Says::Older(_) => reply
+            .objects
+            .extend(id.map(|id| object(Some(id), answer()))),
         Says::MissingId => reply.objects.push(object(None, answer())),
         Says::Twice => {
             let object = object(id, answer());

@@ -7,7 +7,7 @@ use alloy_primitives::B256;
 use serde_json::Value;
 
 use super::dialect::{Dialect, Miss, invalid};
-use super::fault::{Fault, Sees, What};
+use super::fault::{Fault, Sees, What, view};
 use crate::chain::{Block, Branch, Chain, View, Waiting};
 use crate::rng::Rng;
 
@@ -21,6 +21,8 @@ pub(super) struct Sight<'a> {
     pub(super) chain_id: u64,
     /// Blocks claimed beyond the head.
     pub(super) ahead: u64,
+    /// Blocks below the one asked for of which it answers instead.
+    pub(super) older: u64,
     pub(super) state_kept: Option<u64>,
     pub(super) blocks_kept: Option<u64>,
     pub(super) tags: bool,
@@ -46,9 +48,10 @@ impl<'a> Sight<'a> {
             chain,
             dialect,
             now,
-            view: View::healthy(now),
+            view: view(faults, now),
             chain_id: chain.spec().chain_id,
             ahead: 0,
+            older: 0,
             state_kept: None,
             blocks_kept: None,
             tags: true,
@@ -60,28 +63,24 @@ impl<'a> Sight<'a> {
             forgets: false,
         };
         for fault in faults {
-            let Some(began) = fault.began(now) else {
-                continue;
-            };
             match &fault.what {
-                What::Sees(sees) => sight.suffer(sees, began, rng),
-                What::Says(_) | What::Carries(_) => {}
+                What::Sees(sees) if fault.active(now) => sight.suffer(sees, rng),
+                What::Sees(_) | What::Says(_) | What::Carries(_) => {}
             }
         }
         sight
     }
 
-    fn suffer(&mut self, sees: &Sees, from: Duration, rng: &mut Rng) {
+    fn suffer(&mut self, sees: &Sees, rng: &mut Rng) {
         match sees {
-            Sees::Lag(blocks) => self.view.lag = self.view.lag.saturating_add(*blocks),
-            Sees::Stuck => self.view.at = self.view.at.min(from),
+            // They bend the view alone.
+            Sees::Lag(_) | Sees::Stuck | Sees::Delayed(_) | Sees::Strayed(_) => {}
             Sees::Ahead(blocks) => self.ahead = *blocks,
             Sees::Backwards { blocks, share } => {
                 if rng.chance(*share) {
                     self.view.lag = self.view.lag.saturating_add(*blocks);
                 }
             }
-            Sees::Strayed(fork) => self.view.stray = Some(*fork),
             Sees::WrongChain(id) => self.chain_id = *id,
             Sees::PrunedState(kept) => self.state_kept = Some(*kept),
             Sees::PrunedBlocks(kept) => {
@@ -128,8 +127,14 @@ impl<'a> Sight<'a> {
         self.chain.block(&self.view, height)
     }
 
-    /// The height that a number or a tag names; above the head is possible.
+    /// The height that a number or a tag names, as this node takes it; above the head is possible.
     pub(super) fn height(&self, value: &Value) -> Result<u64, Miss> {
+        let height = self.named(value)?;
+        let lowest = self.chain.spec().first.min(height);
+        Ok(height.saturating_sub(self.older).max(lowest))
+    }
+
+    fn named(&self, value: &Value) -> Result<u64, Miss> {
         let Some(text) = value.as_str() else {
             return Err(invalid(
                 "invalid argument: json: cannot unmarshal non-string into Go value of type \

@@ -12,6 +12,7 @@ impl Sees {
         match self {
             Self::Lag(_) => "lag",
             Self::Stuck => "stuck",
+            Self::Delayed(_) => "delayed",
             Self::Ahead(_) => "ahead",
             Self::Backwards { .. } => "backwards",
             Self::Strayed(_) => "strayed",
@@ -41,6 +42,7 @@ impl Says {
             Self::Both => "both",
             Self::Neither => "neither",
             Self::Null => "null",
+            Self::Older(_) => "older",
             Self::LostSend => "lost-send",
         }
     }
@@ -101,12 +103,13 @@ impl fmt::Display for What {
                     results.map_or(Ok(()), |results| write!(f, " {results} results"))
                 }
                 Sees::ShortLogs(share) => write!(f, " by {}", Percent(*share)),
-                Sees::LateReceipts(late) => write!(f, " {late:?}"),
+                Sees::LateReceipts(late) | Sees::Delayed(late) => write!(f, " {late:?}"),
                 Sees::Stuck | Sees::Strayed(_) | Sees::NoTags | Sees::NoMethod | Sees::Forgets => {
                     Ok(())
                 }
             },
             Self::Says(Says::Error { code, message, .. }) => write!(f, " {code} \"{message}\""),
+            Self::Says(Says::Older(blocks)) => write!(f, " {blocks} blocks"),
             Self::Says(
                 Says::WrongId
                 | Says::StringId

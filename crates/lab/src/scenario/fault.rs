@@ -75,6 +75,7 @@ fn what(kind: Kind, share: f64, raw: &mut RawFault) -> Result<What, String> {
     Ok(match kind {
         Kind::Lag => What::Sees(Sees::Lag(need(raw.blocks.take(), "blocks")?)),
         Kind::Stuck => What::Sees(Sees::Stuck),
+        Kind::Delayed => What::Sees(Sees::Delayed(need(raw.late.take(), "late")?.0)),
         Kind::Ahead => What::Sees(Sees::Ahead(need(raw.blocks.take(), "blocks")?)),
         Kind::Backwards => What::Sees(Sees::Backwards {
             blocks: need(raw.blocks.take(), "blocks")?,
@@ -118,6 +119,7 @@ fn what(kind: Kind, share: f64, raw: &mut RawFault) -> Result<What, String> {
         Kind::Both => What::Says(Says::Both),
         Kind::Neither => What::Says(Says::Neither),
         Kind::Null => What::Says(Says::Null),
+        Kind::Older => What::Says(Says::Older(need(raw.blocks.take(), "blocks")?)),
         Kind::LostSend => {
             if raw.methods.is_empty() {
                 raw.methods = vec!["eth_sendRawTransaction".to_owned()];

@@ -175,13 +175,14 @@ impl Scenario {
             return Err(at(span, "a scenario needs a node".to_owned()));
         }
         place_strays(&mut chain, &mut nodes, strays);
+        let stale_blocks = raw.bounds.stale_blocks.unwrap_or_else(|| stale(&chain));
         Ok(Self {
             name: raw.name,
             seed,
             duration: raw.duration.into_inner().0,
             chain,
             load,
-            stale_blocks: raw.bounds.stale_blocks.unwrap_or(2),
+            stale_blocks,
             errors: raw.bounds.errors,
             settle: raw.bounds.settle.map(|settle| settle.0),
             nodes,
@@ -350,6 +351,14 @@ fn node(
         burst: budget.burst,
     });
     Ok((profile, budget))
+}
+
+/// Who is two blocks behind still counts as level, and the head by which that is told may be a
+/// second old (P-2).
+fn stale(chain: &ChainSpec) -> u64 {
+    let block = chain.block_time.as_nanos().max(1);
+    let came = Duration::from_secs(1).as_nanos().div_ceil(block);
+    2 + u64::try_from(came).unwrap_or(u64::MAX - 2)
 }
 
 /// Adds stray forks after the reorgs, which keeps the reorgs in the order of their times, and tells

@@ -148,6 +148,7 @@ pub(super) struct RawBimodal {
 pub(super) enum Kind {
     Lag,
     Stuck,
+    Delayed,
     Ahead,
     Backwards,
     Strayed,
@@ -168,6 +169,7 @@ pub(super) enum Kind {
     Both,
     Neither,
     Null,
+    Older,
     LostSend,
     Slow,
     Down,

@@ -60,7 +60,7 @@ fn the_demo_has_faults_that_come_back_and_a_node_without_any() {
 fn what_is_left_out_has_a_value() {
     let text = format!("{HEAD}[[nodes]]\nname = \"a\"\n");
     let scenario = Scenario::parse(&text, None).unwrap();
-    assert_eq!((scenario.seed, scenario.stale_blocks), (1, 2));
+    assert_eq!((scenario.seed, scenario.stale_blocks), (1, 3));
     assert_eq!((scenario.errors, scenario.settle), (None, None));
     assert_eq!(scenario.load.asks.len(), 8);
     let profile = &scenario.nodes[0].0;
@@ -162,7 +162,7 @@ fn the_guide_names_every_fault_and_its_examples_are_valid() {
     // The parser lists the kinds in its refusal, so none can be forgotten here.
     let message = refused(&with_fault("kind = \"?\""));
     let kinds: Vec<&str> = message.split('`').skip(3).step_by(2).collect();
-    assert_eq!(kinds.len(), 38, "{message}");
+    assert_eq!(kinds.len(), 40, "{message}");
     for kind in kinds {
         assert!(guide.contains(&format!("`{kind}`")), "{kind}");
     }
@@ -174,6 +174,7 @@ fn every_kind_of_fault_can_be_written() {
     let sees = |text: &str, sees: Sees| assert_eq!(fault(text).what, What::Sees(sees), "{text}");
     sees("kind='lag'\nblocks=2", Sees::Lag(2));
     sees("kind='stuck'", Sees::Stuck);
+    sees("kind='delayed'\nlate='2s'", Sees::Delayed(MS * 2_000));
     sees("kind='ahead'\nblocks=3", Sees::Ahead(3));
     let backwards = Sees::Backwards {
         blocks: 1,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-pub use routed::Routed;
+pub use routed::{Routed, settings};
 pub use subject::{Direct, Fallback, Incoming, Order, Subject};
 
 use crate::call::{members, parse_calls};

@@ -479,7 +479,8 @@ impl Subject for Routed {
 }
 
 /// The engine's options.
-fn settings(routing: &Routing) -> Settings {
+#[must_use]
+pub fn settings(routing: &Routing) -> Settings {
     let mut settings = match routing.preset {
         Preset::Library => Settings::default(),
         Preset::Gateway => Settings::gateway(),

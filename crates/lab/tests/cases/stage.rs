@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 const MS: Duration = Duration::from_millis(1);
 /// The chain of the stage.
-pub(crate) const CHAIN: u64 = 1337;
+pub(crate) const CHAIN: u64 = 990_001;
 
 /// What a node does with one request.
 #[derive(Clone, Debug)]

@@ -57,7 +57,7 @@ impl Call<'_> {
         let looking = submission
             .looking
             .take_if(|(looking, _)| *looking == attempt);
-        let Judged { settled, shown } = judged;
+        let Judged { settled, shown, .. } = judged;
         let text = shown.as_ref().filter(|shown| !shown.is_error);
         let text = text.and_then(|shown| shown.body.get(shown.span.clone()));
         let text = text.and_then(|bytes| std::str::from_utf8(bytes).ok());

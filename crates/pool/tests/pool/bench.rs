@@ -34,6 +34,7 @@ pub(crate) fn upstream(node: &ScriptedNode, options: HttpOptions) -> HttpUpstrea
 pub(crate) fn quiet(endpoints: usize) -> Settings {
     let mut settings = Settings {
         probe: None,
+        reads: highwater::core::settings::ReadSettings::off(),
         ..Settings::default()
     };
     settings.retry.count = RetryCount::Times(u16::try_from(endpoints - 1).unwrap());

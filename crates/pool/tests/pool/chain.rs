@@ -156,6 +156,8 @@ async fn starts_a_new_check_after_a_call_that_timed_out_waiting_for_one() {
         endpoint: "a".into(),
         class: Class::Timeout,
         detail: Some("timeout"),
+        status: None,
+        retry_after: None,
     };
     assert_eq!(
         error,

@@ -173,15 +173,17 @@ async fn lists_every_attempt_in_order_when_no_error_can_be_shown() {
         .always(Answer::body(200, "nonsense"));
     let pool = pool(&[&nodes[0], &nodes[1], &nodes[2]]);
     let error = call(&pool, "eth_call", "[]").await.unwrap_err();
-    let entry = |endpoint: &str, class, detail| Attempt {
+    let entry = |endpoint: &str, class, detail, status| Attempt {
         endpoint: endpoint.into(),
         class,
         detail,
+        status,
+        retry_after: None,
     };
     let attempts = vec![
-        entry("a", Class::BadGatewayHtml, None),
-        entry("b", Class::Internal, Some("reset")),
-        entry("c", Class::MalformedEnvelope, None),
+        entry("a", Class::BadGatewayHtml, None, Some(502)),
+        entry("b", Class::Internal, Some("reset"), None),
+        entry("c", Class::MalformedEnvelope, None, Some(200)),
     ];
     assert_eq!(error, Error::AllEndpointsFailed { attempts });
 }
@@ -332,6 +334,8 @@ async fn holds_a_transport_of_the_callers_own_to_its_timeout() {
         endpoint: "mute".into(),
         class: Class::Timeout,
         detail: Some("timeout"),
+        status: None,
+        retry_after: None,
     };
     assert_eq!(
         error,

@@ -261,6 +261,7 @@ pub(crate) fn still() -> Settings {
     Settings {
         probe: None,
         race: 0,
+        reads: highwater::core::settings::ReadSettings::off(),
         ..Settings::default()
     }
 }

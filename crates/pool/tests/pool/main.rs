@@ -6,25 +6,36 @@
 )]
 
 mod abandon;
+#[cfg(feature = "alloy")]
+mod alloy;
 mod answers;
 mod batch;
 mod bench;
+mod building;
 mod cancel;
 mod chain;
 mod events;
 mod failover;
 mod fake;
+mod filters;
 mod heads;
 mod http;
 mod limits;
+mod logs;
 mod missing;
+#[cfg(feature = "alloy")]
+mod operation;
+mod persist;
 mod probes;
 mod race;
+mod reads;
 mod reconnect;
 mod replace;
 mod scenario;
 mod secrets;
 mod sends;
+mod simulated;
+mod simulations;
 mod snapshot;
 mod tls;
 mod wire;

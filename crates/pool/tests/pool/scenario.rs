@@ -1,121 +1,31 @@
 //! The lab's scenarios through the pool, in paused time: the same files, the same nodes, the same
 //! checker that judges a gateway.
 
-use crate::bench::call;
-use bytes::Bytes;
-use futures_util::future::BoxFuture;
+use crate::{
+    bench::call,
+    simulated::lab_node::{LabNode, Witness},
+};
 use highwater::{
     Endpoint, Payload, Pool,
     core::{ChainId, bucket, router::Profile, settings::Settings},
-    upstream::{RawReply, SendError, SendErrorKind, Upstream},
 };
-use highwater_core::call::Delivery;
 use highwater_lab::{
-    call::parse_calls,
     chain::{Chain, Sender, TRANSFER},
     checker::{Breach, Promises, check},
     history::{Event, Got, History},
-    node::{Carriage, Node, Seen},
     rng::Rng,
     scenario::{Ask, Scenario},
 };
-use http::{HeaderMap, HeaderName, HeaderValue};
 use std::{
     collections::BTreeSet,
     sync::{Arc, Mutex},
     time::Duration,
 };
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
 const REORG: &str = include_str!("../../../lab/scenarios/reorg.toml");
 const ROUGH: &str = include_str!("../../../lab/scenarios/rough-day.toml");
 const TWO: &str = include_str!("../../../lab/scenarios/two-providers.toml");
-
-/// What all see: the clock and what happened.
-#[derive(Clone)]
-struct Witness {
-    start: Instant,
-    history: Arc<Mutex<History>>,
-}
-
-impl Witness {
-    fn now(&self) -> Duration {
-        self.start.elapsed()
-    }
-
-    fn saw(&self, event: Event) {
-        self.history.lock().unwrap().push(event);
-    }
-}
-
-/// A node of the lab as a transport of the caller's own.
-struct LabNode {
-    place: usize,
-    node: Arc<Mutex<Node>>,
-    witness: Witness,
-}
-
-impl Upstream for LabNode {
-    fn send(
-        &self,
-        message: Bytes,
-        _timeout: Duration,
-    ) -> BoxFuture<'static, Result<RawReply, SendError>> {
-        let (place, node, witness) = (self.place, Arc::clone(&self.node), self.witness.clone());
-        Box::pin(async move {
-            let at = witness.now();
-            let exchange = node.lock().unwrap().ask(at, "pool", &message);
-            let seen = exchange.seen();
-            let (_, calls) = parse_calls(&message);
-            if !matches!(seen, Some((_, Seen::Refused))) {
-                for call in &calls {
-                    witness.saw(Event::Received {
-                        at,
-                        node: place,
-                        id: call.id.clone(),
-                        method: call.method.clone(),
-                        params: call.params.clone().unwrap_or_else(|| "[]".to_owned()),
-                    });
-                }
-            }
-            let Some((after, seen)) = seen else {
-                return std::future::pending().await;
-            };
-            sleep(after).await;
-            let failed = |kind, delivery| Err(SendError { kind, delivery });
-            match seen {
-                Seen::Refused => failed(SendErrorKind::Connect, Delivery::NotSent),
-                Seen::Broken => failed(SendErrorKind::Reset, Delivery::MaybeSent),
-                Seen::Complete { status, body, .. } => {
-                    witness.saw(Event::Served {
-                        at: witness.now(),
-                        node: place,
-                        ids: calls.iter().map(|call| call.id.clone()).collect(),
-                        methods: calls.into_iter().map(|call| call.method).collect(),
-                        status,
-                        body: String::from_utf8_lossy(&body).into_owned(),
-                    });
-                    Ok(RawReply {
-                        status,
-                        headers: headers(&exchange.carriage),
-                        body,
-                    })
-                }
-            }
-        })
-    }
-}
-
-fn headers(carriage: &Carriage) -> HeaderMap {
-    let mut headers = HeaderMap::new();
-    if let Carriage::Answer(delivery) = carriage {
-        for (name, value) in &delivery.headers {
-            let name = HeaderName::try_from(name.as_str()).unwrap();
-            headers.append(name, HeaderValue::try_from(value.as_str()).unwrap());
-        }
-    }
-    headers
-}
 
 /// One client: it asks what programs ask, out of what it was told.
 struct Client {
@@ -196,10 +106,7 @@ struct Run {
 
 /// Runs a scenario: every client asks the pool at its times, each call within the client's patience.
 async fn run(scenario: &Scenario, settings: Settings) -> Run {
-    let witness = Witness {
-        start: Instant::now(),
-        history: Arc::default(),
-    };
+    let witness = Witness::new();
     let (chain, nodes) = scenario.build();
     let mut builder = Pool::builder()
         .chain(ChainId(scenario.chain.chain_id))

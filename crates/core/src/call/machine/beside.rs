@@ -57,7 +57,7 @@ impl Machine {
     /// known.
     fn hedge(&mut self, router: &mut Router, now: Now) -> Option<Action> {
         self.hedged = true;
-        let settings = router.settings().hedge?;
+        let settings = self.plan.hedge(router.settings())?;
         let slow = self.running.first()?.ticket.endpoint();
         let row = self.plan.method;
         if !router.may_hedge(row.lane, now) || !self.rounds.may_go_on(&router.settings().retry) {
@@ -94,7 +94,7 @@ impl Machine {
 
     /// When the attempt that runs is slow.
     fn hedge_at(&self, router: &Router) -> Option<Instant> {
-        let settings = router.settings().hedge?;
+        let settings = self.plan.hedge(router.settings())?;
         let may = !self.hedged
             && !self.plan.one_at_a_time
             && !self.is_shuffled(router)

@@ -5,6 +5,8 @@ mod capabilities;
 mod explained;
 mod probes;
 mod replaced;
+mod reserved;
+mod scores;
 mod views;
 
 use super::*;

@@ -136,15 +136,20 @@ fn nothing_is_kept_or_served_where_the_chain_is_in_doubt() {
     let under_hash = count.store(None, &at(105, &recent)).unwrap();
     let call = asked("eth_call", "[{}]", "\"0x2a\"");
     let moving = call.store(Some(105), &at(105, &recent)).unwrap();
+    // The first word of another branch takes what was kept above the fork.
+    recent.observe(header(105, 0, 0), 3, start);
     recent.observe(header(105, 1, 104), 2, start);
-    assert_eq!(
-        serve(&under_hash, count.class, &at(105, &recent)),
-        Err(Miss::Disputed)
-    );
-    assert_eq!(
-        serve(&moving, call.class, &at(105, &recent)),
-        Err(Miss::Disputed)
-    );
+    for (kept, class) in [(&under_hash, count.class), (&moving, call.class)] {
+        assert_eq!(serve(kept, class, &at(105, &recent)), Err(Miss::Orphaned));
+    }
+    // What is kept then is served, until as many deny the block.
+    let under_hash = count.store(None, &at(105, &recent)).unwrap();
+    let moving = call.store(Some(105), &at(105, &recent)).unwrap();
+    assert!(serve(&moving, call.class, &at(105, &recent)).is_ok());
+    recent.observe(header(105, 1, 104), 4, start);
+    for (kept, class) in [(&under_hash, count.class), (&moving, call.class)] {
+        assert_eq!(serve(kept, class, &at(105, &recent)), Err(Miss::Disputed));
+    }
     assert_eq!(count.store(None, &at(105, &recent)), Err(Refusal::Disputed));
     assert_eq!(
         call.store(Some(105), &at(105, &recent)),

@@ -5,6 +5,7 @@
 
 use super::overlay::{HOUR, Overlay, YEAR};
 use crate::config::{
+    choice::Switch,
     field::Field,
     model::{self, engine},
     reader::Pass,
@@ -83,6 +84,7 @@ pub(super) fn check(
     if let Some((raw, _)) = raw.heads.get() {
         heads(at("heads"), raw, &mut settings);
     }
+    reads(section, raw, &mut settings, pass);
     if let Some(probe) = &settings.probe {
         settings.breaker.ramp = probe.interval;
     }
@@ -93,6 +95,104 @@ pub(super) fn check(
         }
     }
     settings
+}
+
+/// Pinning, sharing, caching. Without heads nothing is pinned or kept (P-1, P-11).
+fn reads(section: &str, raw: &model::Chain, settings: &mut Settings, pass: &Pass<'_>) {
+    let heads = settings.heads.is_some();
+    let at = |name: &str| Overlay::new(pass, format!("{section}.{name}"));
+    Overlay::flag(&raw.coalesce, &mut settings.reads.coalesce);
+    let mut pins = settings.reads.pin.is_some();
+    Overlay::flag(&raw.pin_latest, &mut pins);
+    if let Some((raw, span)) = raw.pin.get() {
+        let mut own = at("pin");
+        if let Some(pin) = &mut settings.reads.pin {
+            own.period("fresh", &raw.fresh, &mut pin.fresh, HOUR);
+            Overlay::flag(&raw.forward_block_number, &mut pin.forward_block_number);
+        }
+        for (addresses, _) in raw.present_state.elements() {
+            settings.reads.present.add(addresses.0.clone());
+        }
+        if !pins {
+            let note = format!("`{section}.pin`: it has no effect with `pin_latest = false`");
+            pass.note(span.start..span.start, note);
+        }
+    }
+    if let Some((stated, span)) = raw.pin_latest.get()
+        && *stated
+        && !heads
+    {
+        let note = format!("`{section}.pin_latest`: heads are off, so nothing can be pinned");
+        pass.note(span, note);
+    }
+    settings.reads.pin = settings.reads.pin.filter(|_| pins);
+    logs(section, &raw.logs, settings, pass);
+    let Some((raw, span)) = raw.cache.get() else {
+        return;
+    };
+    let section_of_cache = raw.on();
+    let enabled = section_of_cache
+        .as_ref()
+        .is_some_and(|raw| raw.enabled.get().is_none_or(|(enabled, _)| *enabled));
+    let Some(raw) = section_of_cache.filter(|_| enabled) else {
+        settings.reads.cache = None;
+        return;
+    };
+    if !heads {
+        let note = format!("`{section}.cache`: heads are off, so nothing is answered from memory");
+        pass.note(span.start..span.start, note);
+    }
+    let mut own = at("cache");
+    let cache = settings.reads.cache.get_or_insert_default();
+    let stale = &mut cache.max_stale_blocks;
+    own.count("max_stale_blocks", &raw.max_stale_blocks, stale, 0..=1000);
+    own.period("max_age", &raw.max_age, &mut cache.max_age, HOUR);
+    let mut entries = cache.entries as u64;
+    own.count(
+        "max_entries",
+        &raw.max_entries,
+        &mut entries,
+        1..=100_000_000,
+    );
+    cache.entries = usize::try_from(entries).unwrap_or(usize::MAX);
+    own.size(
+        "max_bytes",
+        &raw.max_bytes,
+        &mut cache.bytes,
+        (64 << 10)..=(1 << 40),
+    );
+    Overlay::flag(&raw.headers, &mut cache.headers);
+}
+
+/// The log index and ranges in parts (P-21 to P-23).
+fn logs(
+    section: &str,
+    raw: &Field<Switch<engine::Logs>>,
+    settings: &mut Settings,
+    pass: &Pass<'_>,
+) {
+    let Some((raw, _)) = raw.get() else {
+        return;
+    };
+    let section_of_logs = raw.on();
+    let enabled = section_of_logs
+        .as_ref()
+        .is_some_and(|raw| raw.enabled.get().is_none_or(|(enabled, _)| *enabled));
+    let Some(raw) = section_of_logs.filter(|_| enabled) else {
+        settings.reads.logs = None;
+        return;
+    };
+    let mut own = Overlay::new(pass, format!("{section}.logs"));
+    let logs = settings.reads.logs.get_or_insert_default();
+    own.count("window", &raw.window, &mut logs.window, 0..=100_000);
+    Overlay::flag(&raw.split, &mut logs.split);
+    own.count(
+        "max_parts",
+        &raw.max_parts,
+        &mut logs.most_parts,
+        2..=10_000,
+    );
+    own.count("parallel", &raw.parallel, &mut logs.parallel, 1..=64);
 }
 
 /// Weights count under `weighted-sum` alone.

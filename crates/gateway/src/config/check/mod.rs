@@ -26,6 +26,7 @@ use super::{
     reader::Pass,
     settings::{
         AdminSettings, LogFormat, LogSettings, MethodRules, Secret, ServerSettings, Settings,
+        StateSettings,
     },
     unit::{self, Count},
 };
@@ -64,6 +65,7 @@ pub(super) fn settings(root: model::Root, overrides: &Overrides, pass: &Pass<'_>
         chains,
         keys,
         error_rules,
+        state: state(root.state.value().unwrap_or_default()),
         log: log(root.log.value().unwrap_or_default()),
     }
 }
@@ -83,6 +85,7 @@ pub(super) fn defaults(overrides: &Overrides) -> Result<Settings, String> {
         chains: Vec::new(),
         keys: Vec::new(),
         error_rules: None,
+        state: StateSettings::default(),
         log: log(model::Log::default()),
     })
 }
@@ -149,6 +152,12 @@ fn server(
             default::MAX_CONNECTIONS,
             bound::CONCURRENCY,
         ),
+        max_sessions: range.count(
+            "max_sessions",
+            &raw.max_sessions,
+            default::MAX_SESSIONS,
+            bound::SESSIONS,
+        ),
         deadline: range.period("deadline", &raw.deadline, default::DEADLINE),
         header_timeout: range.period(
             "header_timeout",
@@ -199,6 +208,12 @@ fn admin(raw: model::Admin, overrides: &Overrides, pass: &Pass<'_>) -> Listening
         settings: AdminSettings { listen, token },
         place,
         guarded,
+    }
+}
+
+fn state(raw: model::State) -> StateSettings {
+    StateSettings {
+        dir: raw.dir.value().map(|folder| folder.0),
     }
 }
 

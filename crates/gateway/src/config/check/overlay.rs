@@ -2,7 +2,7 @@
 
 use crate::config::{
     field::Field,
-    name::Period,
+    name::{Period, Size},
     reader::Pass,
     unit::{self, Count, Number},
 };
@@ -59,6 +59,20 @@ impl<'a> Overlay<'a> {
         self.take(name, span, *number, &mut taken, allowed, u64::to_string);
         if let Ok(number) = T::try_from(taken) {
             *target = number;
+        }
+    }
+
+    pub(super) fn size(
+        &mut self,
+        name: &'static str,
+        field: &Field<Size>,
+        target: &mut u64,
+        allowed: RangeInclusive<u64>,
+    ) {
+        if let Some((Size(bytes), span)) = field.get() {
+            self.take(name, span, *bytes, target, allowed, |bytes| {
+                unit::show_size(*bytes)
+            });
         }
     }
 

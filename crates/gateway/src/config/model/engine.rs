@@ -4,8 +4,8 @@
 
 use super::super::{
     choice::Switch,
-    field::Field,
-    name::Period,
+    field::{Field, List},
+    name::{Addresses, Period, Size},
     unit::{Count, Number},
 };
 use schemars::JsonSchema;
@@ -317,4 +317,64 @@ pub(in crate::config) struct Batch {
     /// Most calls in one request, 1 to 1000; an endpoint's own limit can only be lower.
     #[schemars(extend("default" = 100))]
     pub(in crate::config) most: Field<Count>,
+}
+
+/// Answers from memory; `false` turns them off.
+#[derive(Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(in crate::config) struct Cache {
+    /// Whether reads are answered from memory.
+    #[schemars(extend("default" = true))]
+    pub(in crate::config) enabled: Field<bool>,
+    /// Blocks that an answer about the newest block may be behind it, up to 1000.
+    #[schemars(extend("default" = 1))]
+    pub(in crate::config) max_stale_blocks: Field<Count>,
+    /// Age past which such an answer is not served, up to 1 h.
+    #[schemars(extend("default" = "2s"))]
+    pub(in crate::config) max_age: Field<Period>,
+    /// Most bytes kept, keys included, 64 KiB to 1 TiB.
+    #[schemars(extend("default" = "256MiB"))]
+    pub(in crate::config) max_bytes: Field<Size>,
+    /// Most answers kept, 1 to 100000000.
+    #[schemars(extend("default" = 100_000))]
+    pub(in crate::config) max_entries: Field<Count>,
+    /// Whether the header of each new head is fetched while reads come, so that a block that left the chain is seen.
+    #[schemars(extend("default" = true))]
+    pub(in crate::config) headers: Field<bool>,
+}
+
+/// Which block `latest` is.
+#[derive(Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(in crate::config) struct Pin {
+    /// Age below which a head is fresh enough to pin a call to, up to 1 h; past it one is read first.
+    #[schemars(extend("default" = "1s"))]
+    pub(in crate::config) fresh: Field<Period>,
+    /// Whether every `eth_blockNumber` goes to an endpoint.
+    #[schemars(extend("default" = false))]
+    pub(in crate::config) forward_block_number: Field<bool>,
+    /// Addresses that answer from outside the chain's block, single or as `FROM-TO`: calls to them are not pinned.
+    #[schemars(extend("default" = []))]
+    pub(in crate::config) present_state: List<Addresses>,
+}
+
+/// Log queries: what is remembered of them, and ranges in parts; `false` makes them reads like any other.
+#[derive(Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(in crate::config) struct Logs {
+    /// Whether log queries are looked after.
+    #[schemars(extend("default" = true))]
+    pub(in crate::config) enabled: Field<bool>,
+    /// Newest blocks of which the logs of a filter are remembered, up to 100000; 0 remembers none.
+    #[schemars(extend("default" = 1000))]
+    pub(in crate::config) window: Field<Count>,
+    /// Whether a range wider than any endpoint takes is asked for in parts.
+    #[schemars(extend("default" = true))]
+    pub(in crate::config) split: Field<bool>,
+    /// Most requests that one query may be split into, 2 to 10000; past that it is refused.
+    #[schemars(extend("default" = 256))]
+    pub(in crate::config) max_parts: Field<Count>,
+    /// Parts of one query that are under way at once, 1 to 64.
+    #[schemars(extend("default" = 4))]
+    pub(in crate::config) parallel: Field<Count>,
 }

@@ -10,6 +10,7 @@ pub(super) mod engine;
 use super::{
     choice::{JitterName, Retries, StrategyName, Switch},
     field::{Field, List, Named},
+    folder::Folder,
     name::{
         Address, AddressOrOff, ChainName, ErrorClass, Hidden, HostName, KeyHash, Label, LogLevel,
         MethodPattern, Origin, Period, Phrase, Size, TimeOfDay,
@@ -30,6 +31,7 @@ pub(super) mod default {
     pub(in crate::config) const MAX_BATCH_RESPONSE: &str = "25MB";
     pub(in crate::config) const MAX_IN_FLIGHT: u64 = 10_000;
     pub(in crate::config) const MAX_CONNECTIONS: u64 = 10_000;
+    pub(in crate::config) const MAX_SESSIONS: u64 = 10_000;
     pub(in crate::config) const DEADLINE: &str = "9s";
     pub(in crate::config) const HEADER_TIMEOUT: &str = "10s";
     pub(in crate::config) const BODY_TIMEOUT: &str = "30s";
@@ -47,6 +49,7 @@ pub(super) mod bound {
     pub(in crate::config) const WORKERS: RangeInclusive<u64> = 1..=1024;
     pub(in crate::config) const BATCH: RangeInclusive<u64> = 1..=10_000;
     pub(in crate::config) const CONCURRENCY: RangeInclusive<u64> = 1..=1_000_000;
+    pub(in crate::config) const SESSIONS: RangeInclusive<u64> = 1..=100_000_000;
     pub(in crate::config) const CHAIN_ID: RangeInclusive<u64> = 1..=u64::MAX;
     /// From 1 KiB to 1 GiB.
     pub(in crate::config) const SIZE: RangeInclusive<u64> = 1 << 10..=1 << 30;
@@ -68,6 +71,8 @@ pub(super) struct Root {
     pub(super) keys: List<Key>,
     /// What an endpoint's error means where the built-in rules do not know it; the first that holds.
     pub(super) error_rules: List<ErrorRule>,
+    /// What is kept across restarts.
+    pub(super) state: Field<State>,
     /// Log lines on stderr.
     pub(super) log: Field<Log>,
 }
@@ -95,6 +100,9 @@ pub(super) struct Server {
     #[schemars(extend("default" = default::MAX_BATCH,
         "minimum" = bound::BATCH.start(), "maximum" = bound::BATCH.end()))]
     pub(super) max_batch: Field<Count>,
+    /// Most sessions (`X-Highwater-Session`) that are remembered, 1 to 100000000; the least recently used is forgotten.
+    #[schemars(extend("default" = default::MAX_SESSIONS))]
+    pub(super) max_sessions: Field<Count>,
     /// Most bytes in the answer to one batch, 1 KiB to 1 GiB; calls past it get an error.
     #[schemars(extend("default" = default::MAX_BATCH_RESPONSE))]
     pub(super) max_batch_response: Field<Size>,
@@ -232,6 +240,18 @@ pub(super) struct Chain {
     pub(super) learn: Field<engine::Learn>,
     /// Calls bound for one endpoint that share one request.
     pub(super) batch: Field<engine::Batch>,
+    /// Whether `latest` becomes the number of a block that the endpoints hold, and no caller is taken back behind what it has seen.
+    #[schemars(extend("default" = true))]
+    pub(super) pin_latest: Field<bool>,
+    /// Which block `latest` is.
+    pub(super) pin: Field<engine::Pin>,
+    /// Whether identical reads in flight share one request.
+    #[schemars(extend("default" = true))]
+    pub(super) coalesce: Field<bool>,
+    /// Answers from memory; `false` turns them off.
+    pub(super) cache: Field<Switch<engine::Cache>>,
+    /// Log queries: what is remembered of them, and ranges in parts; `false` makes them reads like any other.
+    pub(super) logs: Field<Switch<engine::Logs>>,
     /// The endpoints; at least one.
     pub(super) endpoints: List<Endpoint>,
 }
@@ -349,6 +369,14 @@ pub(super) struct ErrorRule {
     pub(super) retry_other_endpoint: Field<bool>,
     /// Whether the answer counts against the endpoint; by default as the class usually says.
     pub(super) counts_against_endpoint: Field<bool>,
+}
+
+/// What is kept across restarts.
+#[derive(Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct State {
+    /// Folder for what was learned of endpoints and what budgets have spent; made where it is missing; by default nothing is kept.
+    pub(super) dir: Field<Folder>,
 }
 
 /// Log lines on stderr.

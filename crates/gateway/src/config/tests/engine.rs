@@ -5,9 +5,12 @@ use crate::config::{ChainArgument, ChainSettings, Overrides, Settings, schema::o
 use highwater_core::{
     breaker::{BreakerSettings, FailureRate, Growing},
     bucket::{Budget, Every, LearnSettings as LearnedLimit, Period, Rate},
+    cache::CacheSettings,
     chains,
     heads::HeadSettings,
     learn::LearnSettings,
+    logs::LogSettings,
+    pin::{PinSettings, PresentState},
     probe::ProbeSettings,
     retry_budget::RetryBudgetSettings,
     score::ScoreSettings,
@@ -133,6 +136,24 @@ client = false
 window = "3ms"
 most = 50
 
+[chains.ethereum.pin]
+fresh = "1100ms"
+forward_block_number = true
+present_state = ["0x0000000000000000000000000000000000000800-0x00000000000000000000000000000000000008fF", "0x00000000000000000000000000000000000000aa"]
+
+[chains.ethereum.cache]
+max_stale_blocks = 3
+max_age = "5s"
+max_bytes = "32MiB"
+max_entries = 77
+headers = false
+
+[chains.ethereum.logs]
+window = 500
+split = false
+max_parts = 99
+parallel = 3
+
 [[chains.ethereum.endpoints]]
 label = "a"
 url = "https://a.example"
@@ -163,6 +184,14 @@ budget = false
 fn expected() -> engine::Settings {
     let secs = Duration::from_secs;
     let millis = Duration::from_millis;
+    let address = |low: u16| {
+        let mut address = [0; 20];
+        [address[18], address[19]] = low.to_be_bytes();
+        address
+    };
+    let mut present = PresentState::default();
+    present.add(address(0x800)..=address(0x8ff));
+    present.add(address(0xaa)..=address(0xaa));
     engine::Settings {
         score: ScoreSettings {
             mix: 0.5,
@@ -267,6 +296,27 @@ fn expected() -> engine::Settings {
         race: 3,
         tier_wait: millis(15),
         verify_chain_id: false,
+        reads: engine::ReadSettings {
+            pin: Some(PinSettings {
+                fresh: millis(1100),
+                forward_block_number: true,
+            }),
+            coalesce: true,
+            cache: Some(CacheSettings {
+                max_stale_blocks: 3,
+                max_age: secs(5),
+                entries: 77,
+                bytes: 32 << 20,
+                headers: false,
+            }),
+            logs: Some(LogSettings {
+                window: 500,
+                split: false,
+                most_parts: 99,
+                parallel: 3,
+            }),
+            present,
+        },
     }
 }
 
@@ -384,6 +434,11 @@ fn the_file_above_leaves_no_option_of_the_engine_out() {
         "failure_rate",
         "exclusion_trial",
         "batch",
+        "pin",
+        "cache",
+        "logs",
+        "pin_latest",
+        "coalesce",
         "methods",
         "aliases",
         "id",
@@ -403,6 +458,26 @@ fn the_file_above_leaves_no_option_of_the_engine_out() {
             "{option:?}"
         );
     }
+}
+
+// P-1, P-10, P-11
+#[test]
+fn reads_are_pinned_shared_and_kept_unless_that_is_turned_off() {
+    let silent = chain("").engine.reads;
+    assert_eq!(silent, engine::Settings::gateway().reads);
+    assert_eq!(chain("pin_latest = false").engine.reads.pin, None);
+    assert_eq!(
+        chain("pin_latest = true\ncache = true").engine.reads,
+        silent
+    );
+    assert!(!chain("coalesce = false").engine.reads.coalesce);
+    assert_eq!(chain("cache = false").engine.reads.cache, None);
+    let off = "[chains.devnet.cache]\nenabled = false\nmax_age = '1s'";
+    assert_eq!(chain(off).engine.reads.cache, None);
+    assert_eq!(chain("logs = true").engine.reads, silent);
+    assert_eq!(chain("logs = false").engine.reads.logs, None);
+    let off = "[chains.devnet.logs]\nenabled = false\nwindow = 5";
+    assert_eq!(chain(off).engine.reads.logs, None);
 }
 
 //

@@ -8,6 +8,7 @@ mod layout;
 mod routing;
 mod secrets;
 mod sends;
+mod state;
 
 use super::{Format, Overrides, Report, Settings};
 

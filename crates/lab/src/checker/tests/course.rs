@@ -105,7 +105,7 @@ fn reports_an_endpoint_that_is_asked_again_before_another_one() {
             asks(tale, (at, at + 5), *node, &latest, &failed)
         };
         let known = ("eth_chainId", &json!([]));
-        let chain = json!({"id": 7, "result": "0x539"});
+        let chain = json!({"id": 7, "result": "0xf1b31"});
         // Another id than that of the call.
         let mut tale = nodes.iter().fold(Tale::default(), ask);
         let mut check = Tale::default().exchange((0, 1), 1, known, (200, &chain));

@@ -78,7 +78,7 @@ fn held_to(change: impl FnOnce(&mut Promises)) -> Promises {
 // B-4, R-19
 #[test]
 fn reports_a_request_to_an_endpoint_that_said_that_it_serves_another_chain() {
-    let promises = held_to(|promises| promises.chain_id = Some(1337));
+    let promises = held_to(|promises| promises.chain_id = Some(990_001));
     let tale = |reply: &Value, at| {
         Tale::default()
             .exchange((0, 10), 0, ("eth_chainId", &json!([])), (200, reply))
@@ -88,7 +88,7 @@ fn reports_a_request_to_an_endpoint_that_said_that_it_serves_another_chain() {
     };
     let other = json!({"id": 7, "result": "0x5"});
     assert_eq!(tale(&other, 11), [Breach::OtherChain]);
-    assert_eq!(tale(&json!({"id": 7, "result": "0x539"}), 11), []);
+    assert_eq!(tale(&json!({"id": 7, "result": "0xf1b31"}), 11), []);
     // Before it said so; then "not ready", and replies that answer nothing, which say no chain at all.
     assert_eq!(tale(&other, 1), [Breach::Unchecked]);
     for reply in [
@@ -252,7 +252,7 @@ fn null(
     let block = chain().block(&crate::chain::View::healthy(MS), 20).unwrap();
     let params = json!([block.mined[0].tx.tx_hash()]);
     let receipt = honest(0, RECEIPT, &params);
-    let known = result(&json!("0x539"));
+    let known = result(&json!("0xf1b31"));
     let check = |tale: Tale, node| {
         let chain = ("eth_chainId", &json!([]));
         tale.exchange((0, 1), node, chain, (known.0, &known.1))
@@ -261,7 +261,7 @@ fn null(
     let tale = tale.called(5, RECEIPT, &params);
     let tale = before(tale, &params, &receipt).told(50, Got::Result("null".into()));
     tale.breaches_of(&held_to(|promises| {
-        promises.chain_id = Some(1337);
+        promises.chain_id = Some(990_001);
         promises.confirming = vec![1];
         promises.sighted = vec![0, 1];
         change(promises);

@@ -22,7 +22,7 @@ fn held() -> Promises {
 
 /// Raw transactions and their hashes.
 fn transfer(nonce: u64) -> (Value, String) {
-    let (raw, hash) = Sender::new(1, 1337, 0).transfer(nonce);
+    let (raw, hash) = Sender::new(1, 990_001, 0).transfer(nonce);
     (json!([raw]), hash.to_string())
 }
 

@@ -19,11 +19,11 @@ fn reads(tale: Tale, node: usize, at: impl IntoIterator<Item = u32>) -> Tale {
 #[test]
 fn reports_a_request_before_the_chain_is_known() {
     let promises = Promises {
-        chain_id: Some(1337),
+        chain_id: Some(990_001),
         ..Promises::default()
     };
     let tale = |at| {
-        let known = json!({"id": 7, "result": "0x539"});
+        let known = json!({"id": 7, "result": "0xf1b31"});
         let tale = Tale::default().exchange((0, 10), 0, ("eth_chainId", &json!([])), (200, &known));
         reads(tale, 0, [at]).breaches_of(&promises)
     };
@@ -106,10 +106,10 @@ fn reports_a_request_before_a_pause_is_over() {
     let unknown = json!({"id": 7, "error": {"code": -32601, "message": "no such method"}});
     // After a minute the chain is asked again.
     let long = Promises {
-        chain_id: Some(1337),
+        chain_id: Some(990_001),
         ..promises(Said::Status(503), 60)
     };
-    let known = json!({"id": 7, "result": "0x539"});
+    let known = json!({"id": 7, "result": "0xf1b31"});
     let check =
         |tale: Tale, at| tale.exchange((at, at + 1), 0, ("eth_chainId", &json!([])), (200, &known));
     let back = |tale: Tale| reads(tale, 0, [61_010]).breaches_of(&long);

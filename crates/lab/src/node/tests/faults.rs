@@ -25,6 +25,8 @@ fn heads_lag_stand_still_run_ahead_and_go_back() {
     };
     let stuck = &mut node(Dialect::Geth, vec![stuck]);
     assert_eq!([head(stuck, S * 2), head(stuck, S * 9)], [42, 43]);
+    let delayed = &mut sees(Sees::Delayed(S * 2));
+    assert_eq!([head(delayed, S), head(delayed, S * 9)], [40, 47]);
     let ahead = &mut sees(Sees::Ahead(1_000));
     assert_eq!(head(ahead, S), 1_041);
     let block = result(ahead, S, "eth_getBlockByNumber", json!(["0x300", false]));
@@ -35,6 +37,17 @@ fn heads_lag_stand_still_run_ahead_and_go_back() {
     });
     let heads: Vec<u64> = (0..20).map(|_| head(back, S * 5)).collect();
     assert!(heads.contains(&45) && heads.contains(&43), "{heads:?}");
+}
+
+// B-2
+#[test]
+fn an_older_block_is_answered_for_the_one_asked_for() {
+    let older = &mut says(Says::Older(3));
+    let block = result(older, S, "eth_getBlockByNumber", json!(["0x20", false]));
+    assert_eq!(block["number"], "0x1d");
+    let lowest = result(older, S, "eth_getBlockByNumber", json!(["0x1", false]));
+    assert_eq!(lowest["number"], "0x0");
+    assert_eq!(result(older, S, "eth_blockNumber", json!([])), "0x29");
 }
 
 // B-2
@@ -201,7 +214,7 @@ fn limits_count_per_node_or_per_client() {
 // B-2
 #[test]
 fn a_lost_send_lands_all_the_same() {
-    let (raw, hash) = crate::chain::Sender::new(1, 1337, 0).transfer(0);
+    let (raw, hash) = crate::chain::Sender::new(1, 990_001, 0).transfer(0);
     let fault = Fault {
         methods: vec!["eth_sendRawTransaction".into()],
         ..always(What::Says(Says::LostSend))
@@ -291,7 +304,7 @@ fn knows_when_it_goes_down_and_comes_back() {
 // B-2, R-35
 #[test]
 fn a_node_that_forgets_takes_a_transaction_and_passes_it_on_to_nobody() {
-    let (raw, hash) = crate::chain::Sender::new(1, 1337, 6).transfer(0);
+    let (raw, hash) = crate::chain::Sender::new(1, 990_001, 6).transfer(0);
     let (raw, hash) = (json!([raw]), json!(hash.to_string()));
     let chain = super::fresh_chain();
     let [honest, forgets] = &mut [honest(), sees(Sees::Forgets)];
@@ -329,7 +342,7 @@ fn a_node_that_forgets_takes_a_transaction_and_passes_it_on_to_nobody() {
 #[test]
 fn a_node_that_loses_an_answer_or_reads_no_body_says_what_it_took() {
     let send = "eth_sendRawTransaction";
-    let (raw, _) = crate::chain::Sender::new(1, 1337, 7).transfer(0);
+    let (raw, _) = crate::chain::Sender::new(1, 990_001, 7).transfer(0);
     let body = body(send, &json!([raw]));
     let [lost, reset] = &mut [says(Says::LostSend), carries(Carries::Reset)];
     for node in [&mut *lost, &mut *reset] {

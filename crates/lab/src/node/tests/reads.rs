@@ -140,8 +140,8 @@ fn state_names_the_block_it_was_read_at() {
 fn answers_the_small_questions() {
     let node = &mut honest();
     for (method, expected) in [
-        ("eth_chainId", json!("0x539")),
-        ("net_version", json!("1337")),
+        ("eth_chainId", json!("0xf1b31")),
+        ("net_version", json!("990001")),
         ("eth_blockNumber", json!("0x29")),
         ("eth_syncing", json!(false)),
     ] {

@@ -224,7 +224,7 @@ fn a_client_without_filters_has_no_such_methods() {
 // semantics 10
 #[test]
 fn a_sequencer_answers_a_send_with_its_block() {
-    let (raw, _) = crate::chain::Sender::new(1, 1337, 5).transfer(0);
+    let (raw, _) = crate::chain::Sender::new(1, 990_001, 5).transfer(0);
     let body = super::body("eth_sendRawTransaction", &json!([raw]));
     for (dialect, delay) in [(Dialect::Nitro, 700), (Dialect::Geth, 20)] {
         let node = &mut node(dialect, Vec::new());

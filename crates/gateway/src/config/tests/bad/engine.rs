@@ -19,6 +19,8 @@ heads.probe_jitter = 2
 breaker.threshold = 0
 breaker.failure_rate.window = '900ms'
 budget.rps = 0
+logs.max_parts = 1
+logs.parallel = 65
 [[chains.ethereum.endpoints]]
 url = 'https://a.example'
 tier = 256
@@ -40,11 +42,13 @@ max_log_range = 0
             "10:21 `chains.ethereum.breaker.threshold`: out of range: 1 to 1000 is allowed",
             "11:31 `chains.ethereum.breaker.failure_rate.window`: out of range: 1s to 1h is allowed",
             "12:14 `chains.ethereum.budget.rps`: out of range: 0.001 to 1000000 is allowed",
-            "15:8 `chains.ethereum.endpoints[0].tier`: out of range: 0 to 255 is allowed",
-            "16:10 `chains.ethereum.endpoints[0].weight`: out of range: 0.000001 to 1000000 is allowed",
-            "17:7 `chains.ethereum.endpoints[0].rps`: out of range: 0.001 to 1000000 is allowed",
-            "18:13 `chains.ethereum.endpoints[0].reset_day`: out of range: 1 to 28 is allowed",
-            "20:17 `chains.ethereum.endpoints[0].max_log_range`: out of range: 1 to 1000000000 is allowed",
+            "13:18 `chains.ethereum.logs.max_parts`: out of range: 2 to 10000 is allowed",
+            "14:17 `chains.ethereum.logs.parallel`: out of range: 1 to 64 is allowed",
+            "17:8 `chains.ethereum.endpoints[0].tier`: out of range: 0 to 255 is allowed",
+            "18:10 `chains.ethereum.endpoints[0].weight`: out of range: 0.000001 to 1000000 is allowed",
+            "19:7 `chains.ethereum.endpoints[0].rps`: out of range: 0.001 to 1000000 is allowed",
+            "20:13 `chains.ethereum.endpoints[0].reset_day`: out of range: 1 to 28 is allowed",
+            "22:17 `chains.ethereum.endpoints[0].max_log_range`: out of range: 1 to 1000000000 is allowed",
         ],
     },
     Bad {

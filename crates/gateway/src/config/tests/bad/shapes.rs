@@ -75,10 +75,8 @@ zzz = 1
         name: "options of a later version",
         format: Toml,
         text: "[chains.ethereum]
-coalesce = true
-pin_latest = true
-[chains.ethereum.cache]
-enabled = true
+registry = true
+refresh_interval = 'off'
 [[chains.ethereum.endpoints]]
 url = 'https://a.example'
 price = 1
@@ -86,11 +84,10 @@ price = 1
 url = 'redis://x'
 ",
         findings: &[
-            "2:1 `coalesce` in `chains.ethereum` is not available in this version yet: remove it",
-            "3:1 `pin_latest` in `chains.ethereum` is not available in this version yet: remove it",
-            "4:18 `cache` in `chains.ethereum` is not available in this version yet: remove it",
-            "8:1 `price` in `chains.ethereum.endpoints[0]` is not available in this version yet: remove it",
-            "9:2 `redis` is not available in this version yet: remove it",
+            "2:1 `registry` in `chains.ethereum` is not available in this version yet: remove it",
+            "3:1 `refresh_interval` in `chains.ethereum` is not available in this version yet: remove it",
+            "6:1 `price` in `chains.ethereum.endpoints[0]` is not available in this version yet: remove it",
+            "7:2 `redis` is not available in this version yet: remove it",
         ],
     },
     Bad {

@@ -14,7 +14,15 @@
 //! Only headers of endpoints whose head is trusted, fetched by number or tag, belong here: a block
 //! fetched by its hash may lie on any branch (`semantics.md` H36).
 
-use crate::answer::Hash;
+mod doubt;
+mod link;
+
+pub use link::{Block, Fault, Header, Link, Reorg};
+
+use crate::{
+    answer::Hash,
+    mutant::{self, Mutant},
+};
 use smallvec::SmallVec;
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -27,89 +35,6 @@ pub const WINDOW: usize = 256;
 const MOST_AT_ONE_HEIGHT: usize = 8;
 /// Reorganisations remembered one by one.
 const MOST_FORKS: usize = 64;
-
-/// A header, as far as it matters here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Header {
-    /// Its number.
-    pub number: u64,
-    /// Its hash.
-    pub hash: Hash,
-    /// The hash of the block before.
-    pub parent: Hash,
-}
-
-/// A block by number and hash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Block {
-    /// Its number.
-    pub number: u64,
-    /// Its hash.
-    pub hash: Hash,
-}
-
-/// A reorganisation.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reorg {
-    /// The highest block that the old and the new chain share. Everything above it is dropped.
-    pub fork: u64,
-    /// The blocks that left the chain, lowest first.
-    pub dropped: Vec<Block>,
-    /// Whether more voices are on the new chain than on any other: only that moves a caller's floor
-    /// (P-8).
-    pub majority: bool,
-}
-
-/// What a header meant.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Link {
-    /// It is on the chain already.
-    Known,
-    /// It is older than what is kept, and tells nothing.
-    Old,
-    /// The chain goes up to here now; the header itself may be below that.
-    Extended {
-        /// The tip.
-        tip: Block,
-    },
-    /// The header that would link it is not known: fetch this one by its hash and put it in with
-    /// [`Recent::fill`], or give the gap up with [`Recent::jump`].
-    Gap {
-        /// Which.
-        missing: Block,
-        /// The tip of the chain, above which something is missing.
-        tip: u64,
-    },
-    /// It links to the chain below the tip, and too few voices say so.
-    Rival {
-        /// The highest block that both share.
-        fork: u64,
-    },
-    /// It is the tip of another chain now.
-    Reorg(Reorg),
-    /// It is not linked to anything within the window, and the chain began anew with it: upwards after
-    /// a gap too long to walk, or on a branch that left the chain below the window, and then every
-    /// block has left it.
-    Restarted {
-        /// The blocks before have left the chain.
-        reorg: bool,
-    },
-    /// It cannot be a header of any chain.
-    Refused(Fault),
-}
-
-/// Why a header is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// It names itself as its parent.
-    OwnParent,
-    /// Its parent is known, and has another number than the one before.
-    Number,
-    /// The same hash was seen with another number or parent.
-    Hash,
-    /// Too many different headers at this height.
-    TooMany,
-}
 
 /// A moment in the chain's history. What was learned at one moment is void at another if the block
 /// has left the chain in between.
@@ -181,18 +106,42 @@ impl Recent {
 
     /// An endpoint's newest header. Endpoints of one backend have one voice.
     pub fn observe(&mut self, header: Header, voice: u16, now: Instant) -> Link {
+        let heard = self.headers.contains_key(&(header.number, header.hash));
         if let Some(refused) = self.insert(header) {
             return refused;
         }
         let tip = header.block();
+        if !heard {
+            self.on_branch(tip);
+        }
         let statement = Statement {
             voice,
             tip,
             at: now,
         };
-        match self.voices.iter_mut().find(|known| known.voice == voice) {
-            Some(known) => *known = statement,
+        let known = self.voices.iter().position(|known| known.voice == voice);
+        let before = known.map(|known| self.voices[known].tip);
+        match known {
+            // A block of the chain, or a lower one above it, takes nothing back of what the voice said
+            // above them: callers ask for old blocks too.
+            Some(known) if self.is_fresh(self.voices[known], now) && self.is_below(tip, before) => {
+            }
+            // A block above the chain, linked to nothing, does not make good what the voice denied.
+            Some(known)
+                if self.hangs(tip)
+                    && before.is_some_and(|before| self.denied(before).is_some()) =>
+            {
+                self.voices[known].at = now;
+            }
+            Some(known) => self.voices[known] = statement,
             None => self.voices.push(statement),
+        }
+        // Above the tip no chain says what left it: where a voice went over to another branch, nothing
+        // says how far down that one goes, so that everything is in doubt.
+        if let Some(own) = self.tip()
+            && before.is_some_and(|before| self.part_above(before, tip, own.number))
+        {
+            self.record(self.base.saturating_sub(1));
         }
         let link = self.settle(tip, now);
         self.disputed = self.dispute(now);
@@ -210,7 +159,10 @@ impl Recent {
             .filter(|tip| tip.number >= header.number)
             .max_by_key(|tip| tip.number);
         let link = match tip {
-            Some(tip) => self.settle(tip, now),
+            Some(tip) => {
+                self.on_branch(tip);
+                self.settle(tip, now)
+            }
             None => Link::Known,
         };
         self.disputed = self.dispute(now);
@@ -224,7 +176,12 @@ impl Recent {
             .fresh(now)
             .map(|statement| statement.tip)
             .max_by_key(|tip| tip.number)?;
-        if !matches!(self.path(tip), Path::Missing(_)) {
+        let Path::Missing(missing) = self.path(tip) else {
+            return None;
+        };
+        // A gap above the chain contradicts nobody; a branch beside it needs voices, as any rival.
+        let above = self.tip().is_none_or(|own| missing.number > own.number);
+        if !above && !self.is_outvoted_beside(tip, now) {
             return None;
         }
         self.mark.jumps += 1;
@@ -241,6 +198,12 @@ impl Recent {
             number: self.base + (self.chain.len() as u64) - 1,
             hash,
         })
+    }
+
+    /// The number of the lowest block whose hash is known.
+    #[must_use]
+    pub fn lowest(&self) -> Option<u64> {
+        (!self.chain.is_empty()).then_some(self.base)
     }
 
     /// The hash of the chain's block at a height.
@@ -267,7 +230,8 @@ impl Recent {
     /// is read there may be gone in a moment, so it is neither kept nor served from memory (P-14).
     #[must_use]
     pub fn is_disputed(&self, number: u64) -> bool {
-        self.disputed.is_some_and(|lowest| number >= lowest)
+        let disputed = self.disputed.is_some_and(|lowest| number >= lowest);
+        disputed && !mutant::is(Mutant::DisputeIgnored) && !mutant::is(Mutant::ReorgKeepsAnswers)
     }
 
     /// Whether a voice's newest header is on another branch: what its endpoints say of blocks that are
@@ -290,7 +254,7 @@ impl Recent {
         if since.restarts != self.mark.restarts {
             return true;
         }
-        if since.reorgs == self.mark.reorgs {
+        if since.reorgs == self.mark.reorgs || mutant::is(Mutant::ReorgKeepsAnswers) {
             return false;
         }
         let later = self
@@ -320,9 +284,12 @@ impl Recent {
     }
 
     fn fresh(&self, now: Instant) -> impl Iterator<Item = &Statement> {
-        let stale = self.stale;
-        let is_fresh = move |one: &&Statement| now.saturating_duration_since(one.at) <= stale;
-        self.voices.iter().filter(is_fresh)
+        let voices = self.voices.iter();
+        voices.filter(move |one| self.is_fresh(**one, now))
+    }
+
+    fn is_fresh(&self, statement: Statement, now: Instant) -> bool {
+        now.saturating_duration_since(statement.at) <= self.stale
     }
 
     /// Takes a header up; an answer where it goes no further.
@@ -336,9 +303,18 @@ impl Recent {
             return Some(Link::Refused(Fault::OwnParent));
         }
         if let Some(known) = self.headers.get(&(number, hash)) {
-            return (*known != parent).then_some(Link::Refused(Fault::Hash));
+            let below = !self.chain.is_empty() && number < self.base;
+            let same = below.then_some(Link::Old);
+            return if *known == parent {
+                same
+            } else {
+                Some(Link::Refused(Fault::Hash))
+            };
         }
-        if !self.chain.is_empty() && number < self.base {
+        let reach = self
+            .tip()
+            .map(|tip| tip.number.saturating_sub(WINDOW as u64 - 1));
+        if reach.is_some_and(|reach| number < reach) {
             return Some(Link::Old);
         }
         let above = number.checked_add(1);
@@ -357,6 +333,11 @@ impl Recent {
             return Some(Link::Refused(Fault::TooMany));
         }
         self.headers.insert((number, hash), parent);
+        if !self.chain.is_empty() && number < self.base {
+            self.deepen();
+            let linked = self.contains(header.block());
+            return Some(if linked { Link::Known } else { Link::Old });
+        }
         None
     }
 
@@ -455,38 +436,6 @@ impl Recent {
         }))
     }
 
-    /// Whether the voices out of the chain's reach are more than those on it or near it.
-    fn is_outvoted(&self, tip: Block, now: Instant) -> bool {
-        let far = |one: &&Statement| matches!(self.path(one.tip), Path::Far | Path::Deep);
-        let with = self.fresh(now).filter(far).count();
-        let others = self.fresh(now).count() - with;
-        let higher = self.tip().is_some_and(|own| tip.number > own.number);
-        with > others || (with == others && higher)
-    }
-
-    /// The lowest height at which a tip denies the chain; where the way down from it is not known,
-    /// everything is in doubt.
-    fn denied(&self, tip: Block) -> Option<u64> {
-        let own = self.tip()?.number;
-        match self.path(tip) {
-            Path::From { fork, above } if fork < own && !above.is_empty() => Some(fork + 1),
-            Path::Missing(missing) if missing.number <= own => Some(self.base),
-            Path::Deep => Some(self.base),
-            Path::From { .. } | Path::Missing(_) | Path::Far => None,
-        }
-    }
-
-    /// The lowest height that as many voices deny as confirm.
-    fn dispute(&self, now: Instant) -> Option<u64> {
-        let denials: SmallVec<[u64; 8]> = self
-            .fresh(now)
-            .filter_map(|one| self.denied(one.tip))
-            .collect();
-        let lowest = denials.iter().copied().min()?;
-        let confirms = |one: &&Statement| one.tip.number >= lowest && self.contains(one.tip);
-        (denials.len() >= self.fresh(now).filter(confirms).count()).then_some(lowest)
-    }
-
     /// Down from a tip to the chain.
     fn path(&self, tip: Block) -> Path {
         let mut above = Vec::new();
@@ -524,7 +473,12 @@ impl Recent {
         self.chain.clear();
         self.chain.push_back(tip.hash);
         self.base = tip.number;
-        // What is known below it belongs to the chain too.
+        self.deepen();
+        self.prune();
+    }
+
+    /// What is known below the lowest block belongs to the chain, where parent hashes link it.
+    fn deepen(&mut self) {
         while let Some(parent) = self.headers.get(&(self.base, self.chain[0])).copied() {
             let Some(number) = self.base.checked_sub(1) else {
                 break;
@@ -535,7 +489,6 @@ impl Recent {
             self.chain.push_front(parent);
             self.base = number;
         }
-        self.prune();
     }
 
     /// `above` is highest first.
@@ -551,7 +504,10 @@ impl Recent {
 
     /// Forgets headers that no walk reaches any more.
     fn prune(&mut self) {
-        self.headers = self.headers.split_off(&(self.base, [0; 32]));
+        let reach = self.tip().map_or(self.base, |tip| {
+            tip.number.saturating_sub(WINDOW as u64 - 1)
+        });
+        self.headers = self.headers.split_off(&(reach, [0; 32]));
     }
 
     fn record(&mut self, fork: u64) {
@@ -565,16 +521,5 @@ impl Recent {
             }
         }
         self.forks.push((self.mark.reorgs, fork));
-    }
-}
-
-impl Header {
-    /// Its number and hash.
-    #[must_use]
-    pub const fn block(&self) -> Block {
-        Block {
-            number: self.number,
-            hash: self.hash,
-        }
     }
 }

@@ -1,0 +1,191 @@
+//! What a warm start is worth: the first hundred calls of a pool that knows nothing, and of one that
+//! was given the scores of a pool before it (P-25).
+//!
+//! `cargo run --profile ci -p highwater --example warm_start [-- SEEDS]`: five nodes of the lab, two of
+//! them slow, in virtual time; a hundred calls one after the other, for twenty seeds unless told
+//! otherwise. The same seeds give the same table.
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use highwater::{
+    CallOptions, Endpoint, Pool, Request, Scores,
+    core::{
+        ChainId,
+        call::Delivery,
+        jsonrpc::Params,
+        method,
+        settings::{ReadSettings, Settings},
+    },
+    upstream::{RawReply, SendError, SendErrorKind, Upstream},
+};
+use highwater_lab::{
+    node::{Node, Seen},
+    scenario::Scenario,
+};
+use http::HeaderMap;
+use std::{
+    error::Error,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::time::{Instant, sleep};
+
+const SCENARIO: &str = r#"
+name = "warm start"
+duration = "10m"
+[chain]
+block_time = "12s"
+[load]
+clients = 1
+every = "1s"
+timeout = "5s"
+[[nodes]]
+name = "near"
+latency = { median = "30ms", sigma = 0.3 }
+[[nodes]]
+name = "far"
+latency = { median = "60ms", sigma = 0.3 }
+[[nodes]]
+name = "farther"
+latency = { median = "90ms", sigma = 0.3 }
+[[nodes]]
+name = "slow"
+latency = { median = "900ms", sigma = 0.3 }
+[[nodes]]
+name = "slower"
+latency = { median = "1600ms", sigma = 0.3 }
+"#;
+
+/// Calls that are measured of each pool.
+const CALLS: u64 = 100;
+/// Calls after which a pool has learned what it can be asked for.
+const LEARNING: u64 = 200;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let seeds = match std::env::args().nth(1) {
+        Some(text) => text.parse()?,
+        None => 20,
+    };
+    println!("first {CALLS} calls, {seeds} seeds, five endpoints of which two are slow\n");
+    println!("| race | start | p50 | p99 | slowest |");
+    println!("|---|---|---|---|---|");
+    for race in [0, 2] {
+        let (mut cold, mut warm) = (Vec::new(), Vec::new());
+        for seed in 0..seeds {
+            let scores = played(seed, race, None, &mut cold)?;
+            played(seed, race, Some(&scores), &mut warm)?;
+        }
+        for (name, times) in [("cold", &mut cold), ("warm", &mut warm)] {
+            times.sort_unstable();
+            let [p50, p99, most] = [0.5, 0.99, 1.0].map(|share| quantile(times, share));
+            let race = if race == 0 {
+                "off".to_owned()
+            } else {
+                race.to_string()
+            };
+            println!("| {race} | {name} | {p50} ms | {p99} ms | {most} ms |");
+        }
+    }
+    Ok(())
+}
+
+/// The times of the first calls of a pool, and what it has learned in the end.
+fn played(
+    seed: u64,
+    race: u16,
+    scores: Option<&Scores>,
+    times: &mut Vec<Duration>,
+) -> Result<Scores, Box<dyn Error>> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()?;
+    runtime.block_on(async {
+        let pool = pool(seed, race)?;
+        if let Some(scores) = scores {
+            pool.restore_scores(scores)?;
+        }
+        for number in 0..LEARNING {
+            let params = format!(r#"[{{"to":"0x{number:040x}"}},"latest"]"#);
+            let request = Request {
+                method: "eth_call",
+                descriptor: method::lookup("eth_call"),
+                params: Params::Array(&params),
+            };
+            let begun = Instant::now();
+            pool.request(request, CallOptions::default()).await?;
+            if number < CALLS {
+                times.push(begun.elapsed());
+            }
+        }
+        let scores = pool.scores();
+        pool.close();
+        Ok(scores)
+    })
+}
+
+fn pool(seed: u64, race: u16) -> Result<Pool, Box<dyn Error>> {
+    let scenario = Scenario::parse(SCENARIO, Some(seed)).map_err(|error| format!("{error:?}"))?;
+    let settings = Settings {
+        race,
+        // Every call is a request: what is measured is the choice of its endpoint.
+        reads: ReadSettings::off(),
+        ..Settings::gateway()
+    };
+    let start = Instant::now();
+    let builder = Pool::builder()
+        .chain(ChainId(scenario.chain.chain_id))
+        .settings(settings)
+        .seed(seed);
+    let (_, nodes) = scenario.build();
+    let pool = nodes.into_iter().fold(builder, |builder, node| {
+        let label = node.profile().name.clone();
+        let node = Arc::new(Mutex::new(node));
+        builder.endpoint(Endpoint::upstream(label, Arc::new(Way { node, start })))
+    });
+    Ok(pool.build()?)
+}
+
+/// The way to a node of the lab.
+struct Way {
+    node: Arc<Mutex<Node>>,
+    start: Instant,
+}
+
+impl Upstream for Way {
+    fn send(
+        &self,
+        message: Bytes,
+        _timeout: Duration,
+    ) -> BoxFuture<'static, Result<RawReply, SendError>> {
+        let (node, start) = (Arc::clone(&self.node), self.start);
+        Box::pin(async move {
+            let exchange = {
+                let mut node = node.lock().unwrap_or_else(PoisonError::into_inner);
+                node.ask(start.elapsed(), "pool", &message)
+            };
+            match exchange.seen() {
+                Some((after, Seen::Complete { status, body, .. })) => {
+                    sleep(after).await;
+                    Ok(RawReply {
+                        status,
+                        headers: HeaderMap::new(),
+                        body,
+                    })
+                }
+                // No fault is played.
+                Some((_, Seen::Refused | Seen::Broken)) | None => Err(SendError {
+                    kind: SendErrorKind::Reset,
+                    delivery: Delivery::MaybeSent,
+                }),
+            }
+        })
+    }
+}
+
+/// The time that this share of the sorted times does not exceed, in milliseconds.
+fn quantile(sorted: &[Duration], share: f64) -> u128 {
+    let rank = (share * sorted.len() as f64).ceil() as usize;
+    let place = rank.saturating_sub(1);
+    sorted.get(place).map_or(0, Duration::as_millis)
+}
