@@ -47,7 +47,7 @@ pub enum Link {
         tip: Block,
     },
     /// The header that would link it is not known: fetch this one by its hash and put it in with
-    /// [`Recent::fill`], or give the gap up with [`Recent::jump`].
+    /// [`Recent::fill`](super::Recent::fill), or give the gap up with [`Recent::jump`](super::Recent::jump).
     Gap {
         /// Which.
         missing: Block,
