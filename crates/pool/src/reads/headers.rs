@@ -1,8 +1,8 @@
 //! Headers that nobody asked for: so that a block that left the chain is seen before it is served
 //! (P-14).
 //!
-//! While reads come, and the cache is on, the header of each new head that a probe or a read's own
-//! look finds is fetched once, from the endpoint that told it. Where its parent is not known, the ones below are fetched by
+//! While reads come, and the cache is on, the header of each new head that a probe finds is fetched
+//! once, from the endpoint that told it. Where its parent is not known, the ones below are fetched by
 //! their hashes, a few at most; then the chain begins anew above the gap, and what was kept under
 //! hashes below it is not served any more.
 
@@ -25,20 +25,6 @@ pub(crate) async fn read_header(pool: &Weak<Inner>, node: &Arc<Node>, timeout: D
     let number = pool.upgrade().and_then(|inner| due(&inner, node));
     if let Some(number) = number {
         read_from(pool, node, number, timeout).await;
-    }
-}
-
-/// The same in a task of its own, after a read has asked this endpoint for its head.
-pub(super) fn follow(inner: &Arc<Inner>, endpoint: &str) {
-    let node = {
-        let state = inner.lock();
-        let place = state.labelled(endpoint);
-        place.map(|endpoint| Arc::clone(state.node(endpoint)))
-    };
-    let Some(node) = node else { return };
-    if let Some(number) = due(inner, &node) {
-        let (pool, timeout) = (Arc::downgrade(inner), inner.timeout);
-        tokio::spawn(async move { read_from(&pool, &node, number, timeout).await });
     }
 }
 

@@ -1,7 +1,7 @@
 //! The newest block: `eth_blockNumber` (P-5), and a head that is read for a call (P-2).
 
 use super::{
-    Call, headers,
+    Call,
     look::{self, Go},
     viewer::Bound,
     wait::Wait,
@@ -77,11 +77,7 @@ impl Call<'_> {
             sent,
             urgent: Some(Urgent { floor }),
         };
-        let answer = Box::pin(call.go(go)).await?;
-        if answer.origin == Origin::Endpoint {
-            headers::follow(self.inner, &answer.endpoint);
-        }
-        Ok(answer)
+        Box::pin(call.go(go)).await
     }
 
     /// `eth_blockNumber`: what a pinned read would use (P-5).
