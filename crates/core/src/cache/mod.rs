@@ -6,6 +6,7 @@
 //! | `finality` | from which height down a chain's blocks are final |
 //! | `store` | whether an answer is kept, and under what stamp |
 //! | `serve` | whether a kept answer is served |
+//! | `hot` | which reads are made again before anybody asks |
 //!
 //! This is the policy only: the bytes and the map are the owner's. It asks, in this order: the
 //! [`Class`] of a request; its keys ([`Class::lookups`]); [`may_serve`] for what it finds; and after an
@@ -19,11 +20,13 @@
 
 mod class;
 mod finality;
+pub mod hot;
 mod serve;
 mod store;
 
 pub use class::{Class, Uncached};
 pub use finality::{Finality, Policy};
+pub use hot::Refresh;
 pub use serve::{Ask, Fresh, Miss, View, may_serve};
 pub use store::{Answer, Keep, Refusal, Sign, Stamp, may_store};
 
@@ -44,6 +47,11 @@ pub struct CacheSettings {
     /// probe finds, so that a block that left the chain is seen (P-14). Without it only those headers
     /// count that callers ask for. Default true.
     pub headers: bool,
+    /// Most keys that are read again in the background while they are read, 0 to 64; 0: none (P-18).
+    /// Default 64.
+    pub hot_keys: u8,
+    /// How often a head is asked for while keys are hot (P-19). Default auto.
+    pub refresh: Refresh,
 }
 
 impl CacheSettings {
@@ -61,6 +69,13 @@ impl CacheSettings {
         if self.bytes == 0 {
             return Err("bytes");
         }
+        if self.hot_keys > hot::MOST {
+            return Err("hot_keys");
+        }
+        match self.refresh {
+            Refresh::Every(time) if time < hot::LEAST_TICK => return Err("refresh"),
+            Refresh::Every(_) | Refresh::Auto | Refresh::Off => {}
+        }
         Ok(())
     }
 }
@@ -73,6 +88,8 @@ impl Default for CacheSettings {
             entries: 1000,
             bytes: 8 << 20,
             headers: true,
+            hot_keys: hot::MOST,
+            refresh: Refresh::Auto,
         }
     }
 }

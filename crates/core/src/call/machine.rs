@@ -146,6 +146,7 @@ impl Machine {
     /// A call that has done nothing yet.
     #[must_use]
     pub fn new(plan: Plan) -> Self {
+        let background = plan.background;
         let write = plan.write.as_deref().copied();
         let plan = match plan.deadline.checked_add(plan.attempt_timeout) {
             Some(deadline) if mutant::is(Mutant::DeadlineIsLate) => Plan { deadline, ..plan },
@@ -175,7 +176,7 @@ impl Machine {
             confirmed: false,
             refused: false,
             proof_by: None,
-            may_resort: true,
+            may_resort: !background,
             last_failed: None,
             tier: 0,
         }
@@ -279,6 +280,9 @@ impl Machine {
             }
         }
         let (purpose, tiers) = match reason {
+            Reason::Failed | Reason::Confirm if self.plan.background => {
+                return self.give_up(router, now);
+            }
             Reason::First => (Purpose::First, Tiers::All),
             Reason::Failed if !self.refused && self.rounds.may_go_on(&router.settings().retry) => {
                 (Purpose::Next, Tiers::All)
@@ -472,7 +476,7 @@ impl Machine {
             };
             return self.over(router, outcome, now);
         }
-        if self.waits_in_vain(router, &nobody, now) {
+        if self.plan.background || self.waits_in_vain(router, &nobody, now) {
             return self.give_up(router, now);
         }
         let is_open = self.sending.as_ref().is_some_and(|s| s.is_open());

@@ -86,6 +86,9 @@ pub struct Plan {
     /// One endpoint, never hedged or raced, moved on only when proven unsent: a name that the user
     /// added to R-34's list.
     pub solitary: bool,
+    /// Nobody waits for it (P-18): it has one attempt, at an endpoint that can be asked now, and spends
+    /// none of the retry budget; where that fails it is over.
+    pub background: bool,
     /// Whoever carries the call out has room for one attempt at a time: it neither races nor hedges.
     pub one_at_a_time: bool,
 }
@@ -115,6 +118,7 @@ impl Plan {
             write: None,
             strategy: None,
             solitary: false,
+            background: false,
             one_at_a_time: false,
         }
     }

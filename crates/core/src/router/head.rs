@@ -235,6 +235,41 @@ impl Router {
             .collect()
     }
 
+    /// Whom a tick asks for its head while keys are hot (P-19): the best of those that are checked,
+    /// closed and have a token, in the lowest tier that has any. One voice alone moves no reference
+    /// head, so where the best and the best one of another voice are there, the one is asked
+    /// whose head was read longest ago.
+    pub fn tick_target(&mut self, now: Now) -> Option<EndpointId> {
+        self.look(now);
+        let row = lookup("eth_blockNumber");
+        let key = MethodKey::of(row.name);
+        let plan = Plan::new(row, row.name, now.mono, Duration::ZERO);
+        let mut fit: SmallVec<[(u8, f64, EndpointId); 8]> = SmallVec::new();
+        for id in self.ids() {
+            let known = self.endpoint(id);
+            let stand = known.circuit.stand(Lane::Light, key, now.mono);
+            if known.check.identity() == Identity::Verified
+                && matches!(stand, Stand::Closed { .. })
+                && known.profile.account.available(now)
+                && known.profile.methods.allows(row.name)
+            {
+                let tier = known.profile.tier;
+                fit.push((tier, self.parts(id, &plan, now).1.total, id));
+            }
+        }
+        fit.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
+        let (tier, _, best) = *fit.first()?;
+        let peers = fit.iter().take_while(|(own, ..)| *own == tier);
+        let voice = self.voice(best);
+        let mut others = peers.map(|(.., id)| *id);
+        let other = others.find(|id| self.voice(*id) != voice);
+        let read = |id: EndpointId| {
+            let last = self.heads.as_ref().and_then(|heads| heads.last(id));
+            last.map(|(_, at)| at).max(self.endpoint(id).head_asked)
+        };
+        Some(other.filter(|other| read(*other) < read(best)).unwrap_or(best))
+    }
+
     /// A probe answered with a head: it cools the error rate and touches no latency.
     pub fn on_probe(&mut self, endpoint: EndpointId, height: u64, now: Now) {
         let Some(known) = self.endpoints.get_mut(endpoint.index()) else {

@@ -111,6 +111,18 @@ impl Router {
         }) && any
     }
 
+    /// Whether somebody who is known to hold a block could be asked now for a read that nobody waits
+    /// for: closed, and with a token (P-18).
+    #[must_use]
+    pub fn has_free_holder(&self, reader: &Reader<'_>, height: u64, now: Now) -> bool {
+        self.servers(reader, now).any(|(id, known)| {
+            let stand = known.circuit.stand(reader.row.lane, reader.key, now.mono);
+            matches!(stand, Stand::Closed { .. })
+                && self.holds(id, height, now) == Holds::Yes
+                && known.profile.account.available(now)
+        })
+    }
+
     /// The endpoints that are known to hold a block.
     #[must_use]
     pub fn holders(&self, height: u64, now: Now) -> EndpointSet {
