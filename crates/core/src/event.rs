@@ -34,7 +34,7 @@ pub enum CacheEnd {
     Hit,
     /// It goes to an endpoint.
     Miss,
-    /// An answer was kept in place of an older one or of none.
+    /// A key that is kept hot was read again in the background (P-18).
     Refresh,
 }
 
@@ -136,7 +136,7 @@ pub enum Event {
         /// Whether what callers have seen was lowered.
         floor: bool,
     },
-    /// A read was looked for in memory (P-28).
+    /// A read was looked for in memory, or made again for a key that is kept hot (P-28).
     Cache {
         /// The row of the method.
         method: MethodId,

@@ -8,7 +8,7 @@ use crate::{
     listen::{Listener, Listeners},
     node::Node,
     probe::{IsActive, Probing},
-    reads::{Level, SecondLevel, Sight},
+    reads::{Hot, Level, SecondLevel, Sight},
     sends::{Memory, Sends},
     upstream::{ExtraRoots, HttpOptions},
 };
@@ -243,6 +243,7 @@ impl Builder {
             nodes.push(Arc::new(Node::new(label, endpoint.transport, &self.http)?));
         }
         let seed = self.seed.unwrap_or_else(random);
+        let hot = Hot::new(&self.settings);
         let router = Router::new(Arc::new(self.settings), self.chain, profiles, seed);
         let sight = Sight::new(router.stale());
         let state = State {
@@ -250,6 +251,7 @@ impl Builder {
             nodes: nodes.into(),
             sent: Memory::default(),
             sight,
+            hot,
         };
         if let Some(totals) = &self.totals {
             state.restore_totals(totals, SystemTime::now());

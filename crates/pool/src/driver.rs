@@ -64,6 +64,8 @@ pub(crate) struct Terms {
     pub(crate) least_head: Option<u64>,
     /// The label of an endpoint that others are asked before.
     pub(crate) avoid: Option<Arc<str>>,
+    /// Nobody waits for it (P-18).
+    pub(crate) background: bool,
     /// Many wait for it.
     pub(crate) urgent: Option<Urgent>,
     /// Who is told of its progress (P-10).
@@ -219,7 +221,8 @@ impl<'a> Call<'a> {
         let sends = options.sends.unwrap_or(inner.sends);
         let now = inner.now();
         let mut state = inner.lock();
-        let wake = state.router.on_call(now);
+        // What nobody asked for keeps neither the probes nor the retry budget going.
+        let wake = !terms.background && state.router.on_call(now);
         let (timeout, deadline) = if row.is_write() {
             let chain = state.router.chain().and_then(chains::by_id);
             sends.times(
@@ -240,6 +243,7 @@ impl<'a> Call<'a> {
         plan.pinned = terms.pinned;
         plan.least_head = terms.least_head;
         plan.urgent = terms.urgent.is_some();
+        plan.background = terms.background;
         plan.strategy = options.strategy;
         plan.solitary = options.solitary;
         plan.privacy = sends.privacy(row);
@@ -568,7 +572,7 @@ fn may_run_beside(router: &Router, plan: &Plan) -> bool {
     let (settings, row) = (router.settings(), plan.method);
     let races = settings.race >= 2 && row.race == Racing::Yes;
     let hedges = plan.hedge(settings).is_some() && row.hedge == Racing::Yes;
-    let reads = (races || hedges) && plan.is_repeatable();
+    let reads = (races || hedges) && plan.is_repeatable() && !plan.background;
     let spreads = plan.write.as_ref().is_some_and(|write| write.width() > 1);
     (reads || spreads) && router.len() > 1
 }

@@ -129,7 +129,7 @@ pub enum Event {
         /// Whether what callers have seen was lowered.
         floor: bool,
     },
-    /// A read was looked for in memory (P-28). A hit tells only this.
+    /// A read was looked for in memory, or made again for a key that is kept hot (P-28). A hit tells only this.
     Cache {
         /// The method.
         method: &'static str,

@@ -7,7 +7,7 @@ use crate::{
     listen::Listeners,
     node::Node,
     probe::Probing,
-    reads::{Level, Reads, Sight},
+    reads::{Hot, Level, Reads, Sight},
     sends::{Memory, Sends},
     upstream::HttpOptions,
 };
@@ -34,6 +34,8 @@ pub(crate) struct State {
     pub(crate) sent: Memory,
     /// What is known of the chain beside the heads.
     pub(crate) sight: Sight,
+    /// What is read again before anybody asks.
+    pub(crate) hot: Hot,
 }
 
 impl State {
@@ -141,9 +143,13 @@ impl Inner {
     pub(crate) fn tell(&self, mut state: MutexGuard<'_, State>) {
         if self.reads.on_heads(state.router.heads_read()) {
             let state = &mut *state;
+            let before = state.sight.reference();
             state
                 .sight
                 .on_heads(&mut state.router, &self.reads.falls, self.now());
+            if state.sight.reference() != before && state.hot.len() > 0 {
+                self.reads.told.notify_one();
+            }
         }
         let Some(listeners) = &self.listeners else {
             return;
@@ -164,6 +170,7 @@ impl Inner {
             return;
         }
         self.probing.close();
+        self.reads.told.notify_one();
         if let Some(listeners) = &self.listeners {
             self.lock().router.events().listen(false);
             listeners.close();

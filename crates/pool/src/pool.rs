@@ -14,7 +14,12 @@ use highwater_core::{
     ChainId, jsonrpc::Params, method::Descriptor, router::Identity, select::Strategy,
     settings::Settings,
 };
-use std::{fmt, future::Future, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    future::Future,
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 /// Many endpoints of one chain as one. Cheap to clone.
 ///
@@ -24,6 +29,20 @@ use std::{fmt, future::Future, sync::Arc, time::Duration};
 #[derive(Clone)]
 pub struct Pool {
     inner: Arc<Inner>,
+    /// Dropped with the last clone.
+    _last: Arc<Last>,
+}
+
+/// Closes the pool: what reads in the background for it may hold what the clones share a little
+/// longer.
+struct Last(Weak<Inner>);
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        if let Some(inner) = self.0.upgrade() {
+            inner.close();
+        }
+    }
 }
 
 /// One call.
@@ -92,9 +111,9 @@ impl Pool {
     }
 
     pub(crate) fn from_inner(inner: Inner) -> Self {
-        Self {
-            inner: Arc::new(inner),
-        }
+        let inner = Arc::new(inner);
+        let last = Arc::new(Last(Arc::downgrade(&inner)));
+        Self { inner, _last: last }
     }
 
     /// Makes one call. An endpoint's own error is an [`Answer`] too.
@@ -263,7 +282,11 @@ impl Pool {
     /// What the cache did and holds, and what else spared upstream requests (P-28).
     #[must_use]
     pub fn cache_stats(&self) -> CacheStats {
-        self.inner.reads.stats()
+        let hot = self.inner.lock().hot.len() as u64;
+        CacheStats {
+            hot,
+            ..self.inner.reads.stats()
+        }
     }
 
     /// The chain, once known.

@@ -98,7 +98,7 @@ impl Probing {
     }
 
     /// A hook that panics counts as active.
-    fn is_active(&self) -> bool {
+    pub(crate) fn is_active(&self) -> bool {
         let Some(is_active) = &self.is_active else {
             return true;
         };

@@ -46,6 +46,7 @@ impl Inner {
         let settings = settings.unwrap_or_else(|| state.router.settings().clone());
         let now = self.now();
         self.reads.set(&settings);
+        state.hot.set(&settings);
         state
             .router
             .replace(profiles, &from, Arc::new(settings), now);

@@ -267,7 +267,11 @@ impl Router {
             let last = self.heads.as_ref().and_then(|heads| heads.last(id));
             last.map(|(_, at)| at).max(self.endpoint(id).head_asked)
         };
-        Some(other.filter(|other| read(*other) < read(best)).unwrap_or(best))
+        Some(
+            other
+                .filter(|other| read(*other) < read(best))
+                .unwrap_or(best),
+        )
     }
 
     /// A probe answered with a head: it cools the error rate and touches no latency.

@@ -2,7 +2,13 @@
 //!
 //! It owns what it needs, since it may outlive the caller that began it.
 
-use super::{flights::News, level, look::Sent, store::Entry};
+use super::{
+    flights::News,
+    hot::{Seat, tend},
+    level,
+    look::Sent,
+    store::Entry,
+};
 use crate::{
     Answer, CallOptions, Error, Request,
     answer::Origin,
@@ -44,6 +50,8 @@ pub(super) struct Job {
     pub(super) sent: Sent,
     /// Many wait for it.
     pub(super) urgent: Option<Urgent>,
+    /// What it has to do with the keys that are kept hot (P-18).
+    pub(super) hot: Seat,
 }
 
 impl Job {
@@ -75,7 +83,8 @@ impl Job {
             };
             let terms = Terms {
                 need: self.need,
-                pinned: self.pin.is_some() && self.need.height.is_some(),
+                pinned: (self.pin.is_some() || self.is_refresh()) && self.need.height.is_some(),
+                background: self.is_refresh(),
                 least_head: self.least_head,
                 avoid,
                 urgent: self.urgent,
@@ -86,6 +95,11 @@ impl Job {
             self.learn(&mut answer);
             Ok(answer)
         }
+    }
+
+    /// Nobody asked for it: it keeps a key hot.
+    const fn is_refresh(&self) -> bool {
+        matches!(self.hot, Seat::Refresh(_))
     }
 
     /// What another caller's request left in memory after this one's had looked there: it ended before
@@ -156,6 +170,7 @@ impl Job {
                 .on_block(router, falls, endpoint, &self.found, &named, now);
         }
         let block = floor::seen(&self.found, &named, self.pin);
+        let mut newest = None;
         let kept = self.store.is_some().then(|| {
             let router = &state_ref.router;
             let settings = inner.cache_settings(router);
@@ -180,10 +195,22 @@ impl Job {
                 since: self.sent.since,
             };
             let head = self.newest_head(router, now);
+            newest = head;
             let view = state_ref.sight.at_head(head, settings, policy, now);
             may_store(&told, &view)
         });
+        let mut place = None;
+        if let (Some(Ok(stamp)), Some(key)) = (&kept, &self.store)
+            && inner.reads.store.fits(key, result.len())
+        {
+            let hot = &mut state_ref.hot;
+            place = hot.keep(&self.hot, key, stamp, newest, now);
+        }
+        let untended = state_ref.hot.claim();
         inner.tell(state);
+        if untended {
+            tend(inner);
+        }
         match (kept, self.store) {
             (Some(Ok(stamp)), Some(key)) => {
                 let entry = Entry {
@@ -191,17 +218,22 @@ impl Job {
                     result: exact(answer),
                     endpoint: Arc::clone(&answer.endpoint),
                     block: block.or(stamp.height),
+                    place,
                 };
                 level::keep(inner, &key, &entry);
                 if inner.reads.store.put(key, entry) {
-                    inner.reads.tally.refreshes.fetch_add(1, Relaxed);
-                    let mut state = inner.lock();
-                    state.router.events().push(|| Event::Cache {
-                        method: row.id,
-                        end: CacheEnd::Refresh,
-                        stale_blocks: None,
-                    });
-                    inner.tell(state);
+                    inner.reads.tally.kept.fetch_add(1, Relaxed);
+                    if let Seat::Refresh(_) = self.hot {
+                        inner.reads.tally.refreshes.fetch_add(1, Relaxed);
+                        let stale = newest.zip(stamp.height);
+                        let mut state = inner.lock();
+                        state.router.events().push(|| Event::Cache {
+                            method: row.id,
+                            end: CacheEnd::Refresh,
+                            stale_blocks: stale.map(|(head, height)| head.saturating_sub(height)),
+                        });
+                        inner.tell(state);
+                    }
                 }
             }
             (Some(Err(why)), _) => inner.reads.tally.refused(why),

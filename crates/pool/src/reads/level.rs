@@ -179,6 +179,7 @@ fn read(value: &Bytes, job: &Job) -> Option<Entry> {
         result: value.slice_ref(result),
         endpoint: Arc::from(label),
         block: floor::seen(found, &named, job.pin).or(height),
+        place: None,
     })
 }
 

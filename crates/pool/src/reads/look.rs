@@ -2,17 +2,18 @@
 //! for (P-1 to P-3, P-8, P-11)?
 
 use super::{
+    hot::{Again, Heat, keeps_hot, tend},
     store::Entry,
     viewer::{Bound, Viewers},
 };
 use crate::{
-    CallOptions,
+    CallOptions, Request,
     driver::Urgent,
     inner::{Inner, State},
 };
 use highwater_core::{
     Now,
-    cache::{Ask, Class, Miss, may_serve},
+    cache::{Ask, Class, Miss, hot::Place, may_serve},
     event::{CacheEnd, Event},
     flight,
     floor::{self, Reference},
@@ -46,7 +47,7 @@ pub(super) fn with_buffer<T>(use_it: impl FnOnce(&mut Vec<u8>) -> T) -> T {
 
 /// A read, as far as its caller wrote it.
 pub(super) struct Read<'a> {
-    pub(super) method: &'a str,
+    pub(super) request: &'a Request<'a>,
     pub(super) params: &'a str,
     pub(super) found: &'a Found,
     pub(super) options: &'a CallOptions,
@@ -91,6 +92,8 @@ pub(super) struct Go {
     pub(super) sent: Sent,
     /// Many wait for it: a head that reads need.
     pub(super) urgent: Option<Urgent>,
+    /// Whether its key is kept hot (P-18).
+    pub(super) hot: Heat,
 }
 
 impl Read<'_> {
@@ -109,8 +112,8 @@ impl Read<'_> {
         let mut guard = inner.lock();
         let state = &mut *guard;
         let wake = first && state.router.on_look(now);
-        let allowed = state.router.allowed(self.method);
-        let reader = Reader::new(row, self.method, allowed.as_ref());
+        let allowed = state.router.allowed(self.request.method);
+        let reader = Reader::new(row, self.request.method, allowed.as_ref());
         let bound = Bound::of(&state.router, now);
         let floor = self
             .viewers
@@ -138,21 +141,30 @@ impl Read<'_> {
             }
             return Looked::FetchHead;
         }
+        let mut place = None;
         if let (Some(body), true) = (key, inner.reads.store.is_on() && !self.options.bypass_cache) {
             let found = self.remembered(
-                inner, state, &reader, class, floor, body, buffer, now, first,
+                inner, state, &reader, class, floor, body, buffer, now, first, &mut place,
             );
             if let Some(entry) = found {
+                let untended = state.hot.claim();
                 inner.tell(guard);
+                if untended {
+                    tend(inner);
+                }
                 if wake {
                     inner.wake_probes();
                 }
                 return Looked::Hit(entry, bound);
             }
         }
+        let hot = match keeps_hot(class, row) && !state.sight.is_local() {
+            true => state.hot.heat(place),
+            false => Heat::Cold,
+        };
         let looked = self.place(
             inner, state, &reader, class, present, floor, settings, pinning, key, buffer, fetched,
-            now,
+            hot, now,
         );
         inner.tell(guard);
         if wake {
@@ -174,6 +186,7 @@ impl Read<'_> {
         buffer: &mut Vec<u8>,
         now: Now,
         first: bool,
+        place: &mut Option<Place>,
     ) -> Option<Entry> {
         let row = self.found.row();
         let mut why = match class {
@@ -190,14 +203,20 @@ impl Read<'_> {
         let ask = Ask { class, floor };
         for resolve in class.lookups() {
             body.seal(self.found, self.params, resolve, buffer);
-            let Some(entry) = inner.reads.store.get(buffer) else {
+            let Some(mut entry) = inner.reads.store.get(buffer) else {
                 continue;
             };
+            let keeps_hot = keeps_hot(class, row);
+            let is_hot = keeps_hot && state.hot.touch(entry.place, now);
             let view = state
                 .sight
                 .view(&state.router, reader, settings, policy, now);
             match may_serve(&entry.stamp, &ask, &view) {
                 Ok(fresh) => {
+                    let head = view.head;
+                    if keeps_hot && !is_hot && state.hot.admits(now) {
+                        self.heat_up(inner, state, class, buffer, &mut entry, head, now);
+                    }
                     inner.reads.tally.hits.fetch_add(1, Relaxed);
                     state.router.events().push(|| Event::Cache {
                         method: row.id,
@@ -207,7 +226,10 @@ impl Read<'_> {
                     let block = fresh.seen.or(entry.block);
                     return Some(Entry { block, ..entry });
                 }
-                Err(miss) => why = miss,
+                Err(miss) => {
+                    why = miss;
+                    *place = entry.place.filter(|_| is_hot);
+                }
             }
         }
         if first {
@@ -221,6 +243,34 @@ impl Read<'_> {
             }
         }
         None
+    }
+
+    /// A key that is not hot was read from memory, and there is a place for it (P-18).
+    #[cold]
+    #[expect(clippy::too_many_arguments, reason = "one look, cut in two")]
+    fn heat_up(
+        &self,
+        inner: &Inner,
+        state: &mut State,
+        class: Class,
+        key: &[u8],
+        entry: &mut Entry,
+        head: Option<u64>,
+        now: Now,
+    ) {
+        if state.sight.is_local() {
+            return;
+        }
+        let Some(again) = Again::new(self.request, self.found, class, self.options) else {
+            return;
+        };
+        let place = state
+            .hot
+            .register(key, &again, true, &entry.stamp, head, now);
+        if place.is_some() {
+            entry.place = place;
+            inner.reads.store.put(Box::from(key), entry.clone());
+        }
     }
 
     /// The block that it is asked for at (P-2).
@@ -238,6 +288,7 @@ impl Read<'_> {
         key: Option<Body>,
         buffer: &mut Vec<u8>,
         fetched: bool,
+        hot: Heat,
         now: Now,
     ) -> Looked {
         let router = &state.router;
@@ -308,6 +359,7 @@ impl Read<'_> {
             store,
             sent,
             urgent: None,
+            hot,
         })
     }
 }

@@ -7,6 +7,7 @@
 //! | `wait` | the wait for a block that nobody holds yet |
 //! | `look` | one look under the lock: an answer from memory, or the block to ask for |
 //! | `job` | the request that is made, and what is kept of its answer |
+//! | `hot` | keys that are read again before anybody asks |
 //! | `flights` | requests that several callers share |
 //! | `store` | the answers that are kept |
 //! | `level` | a store behind that, for answers that never change |
@@ -19,6 +20,7 @@
 
 mod flights;
 mod headers;
+mod hot;
 mod job;
 mod level;
 mod look;
@@ -35,6 +37,7 @@ pub use viewer::Viewer;
 
 pub(crate) use flights::News;
 pub(crate) use headers::read_header;
+pub(crate) use hot::Hot;
 pub(crate) use level::Level;
 pub(crate) use sight::Sight;
 
@@ -57,6 +60,7 @@ use highwater_core::{
     router::Router,
     settings::Settings,
 };
+use hot::{Again, Heat, Seat};
 use job::Job;
 use look::{Go, Looked, Read, with_buffer};
 use std::{
@@ -96,6 +100,8 @@ pub(crate) struct Reads {
     /// Heads were read.
     moved: Notify,
     seen: AtomicU64,
+    /// Wakes whoever looks after the hot keys.
+    pub(crate) told: Arc<Notify>,
 }
 
 impl Reads {
@@ -113,6 +119,7 @@ impl Reads {
             nothing: Arc::from(""),
             moved: Notify::new(),
             seen: AtomicU64::new(0),
+            told: Arc::new(Notify::new()),
         };
         reads.set(settings);
         reads
@@ -357,7 +364,7 @@ impl Call<'_> {
 
     fn look(&self, fetched: bool, first: bool) -> Looked {
         let read = Read {
-            method: self.request.method,
+            request: &self.request,
             params: self.params,
             found: self.found,
             options: &self.options,
@@ -386,6 +393,7 @@ impl Call<'_> {
         // Others may have more time than a caller in a hurry.
         let outlives = own < self.inner.deadline;
         let mut store = go.store;
+        let hot = self.seat(go.hot, go.class);
         // Made by whoever makes the request, and once more by who gave up on it.
         let job = |store| Job {
             inner: Arc::clone(self.inner),
@@ -410,6 +418,7 @@ impl Call<'_> {
             store,
             sent: go.sent,
             urgent: go.urgent,
+            hot: hot.clone(),
         };
         let key = go.flight.filter(|_| self.avoid.is_none());
         let Some(key) = key else {
@@ -457,6 +466,16 @@ impl Call<'_> {
             });
         }
         landed.ended
+    }
+
+    /// What the request has to do with the keys that are kept hot (P-18).
+    fn seat(&self, heat: Heat, class: Class) -> Seat {
+        match heat {
+            Heat::Cold => Seat::Nowhere,
+            Heat::Hot(place) => Seat::Taken(place),
+            Heat::Warm => Again::new(&self.request, self.found, class, &self.options)
+                .map_or(Seat::Nowhere, Seat::Wanted),
+        }
     }
 
     fn left(&self) -> Duration {

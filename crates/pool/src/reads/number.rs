@@ -2,6 +2,7 @@
 
 use super::{
     Call,
+    hot::Heat,
     look::{self, Go},
     viewer::Bound,
     wait::Wait,
@@ -76,6 +77,7 @@ impl Call<'_> {
             store: None,
             sent,
             urgent: Some(Urgent { floor }),
+            hot: Heat::Cold,
         };
         Box::pin(call.go(go)).await
     }

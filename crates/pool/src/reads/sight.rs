@@ -95,6 +95,16 @@ impl Sight {
         self.chain.as_ref().map(|(_, policy, _)| *policy)
     }
 
+    /// Whether it is a development chain.
+    pub(super) fn is_local(&self) -> bool {
+        self.policy().is_some_and(|policy| policy.is_local())
+    }
+
+    /// The reference head when it was last looked at.
+    pub(crate) const fn reference(&self) -> Option<u64> {
+        self.reference
+    }
+
     /// What the cache's policy is told.
     pub(super) fn view<'a>(
         &'a self,

@@ -4,7 +4,7 @@
 //! requests and compared as such: a bare hash would let a caller choose whom to collide with.
 
 use bytes::Bytes;
-use highwater_core::cache::{CacheSettings, Stamp};
+use highwater_core::cache::{CacheSettings, Stamp, hot::Place};
 use quick_cache::{Weighter, sync::Cache};
 use std::{
     cell::Cell,
@@ -27,6 +27,8 @@ pub(super) struct Entry {
     pub(super) endpoint: Arc<str>,
     /// The block that it shows, which a caller who gets it has seen.
     pub(super) block: Option<u64>,
+    /// The place of its key among the hot ones (P-18).
+    pub(super) place: Option<Place>,
 }
 
 /// Weighs entries so that both bounds hold: none is lighter than its share of the bytes.
@@ -42,7 +44,11 @@ impl Weighter<Box<[u8]>, Entry> for Weigh {
 }
 
 const fn size(key: &[u8], entry: &Entry) -> u64 {
-    key.len() as u64 + entry.result.len() as u64 + OVERHEAD
+    size_of_answer(key, entry.result.len())
+}
+
+const fn size_of_answer(key: &[u8], result: usize) -> u64 {
+    key.len() as u64 + result as u64 + OVERHEAD
 }
 
 /// The store of one pool. One that is off holds nothing.
@@ -82,12 +88,17 @@ impl Store {
         self.cache.as_ref()?.get(key)
     }
 
+    /// Whether an answer of so many bytes can be kept.
+    pub(super) const fn fits(&self, key: &[u8], result: usize) -> bool {
+        size_of_answer(key, result) <= self.largest
+    }
+
     /// Keeps an answer, unless a later one is there already.
     pub(super) fn put(&self, key: Box<[u8]>, entry: Entry) -> bool {
         let Some(cache) = &self.cache else {
             return false;
         };
-        if size(&key, &entry) > self.largest {
+        if !self.fits(&key, entry.result.len()) {
             return false;
         }
         let newer = |known: &Entry| {

@@ -12,6 +12,7 @@ use std::{
 pub(super) struct Tally {
     pub(super) hits: AtomicU64,
     pub(super) second_hits: AtomicU64,
+    pub(super) kept: AtomicU64,
     pub(super) refreshes: AtomicU64,
     pub(super) shared: AtomicU64,
     pub(super) local: AtomicU64,
@@ -34,6 +35,10 @@ pub struct CacheStats {
     pub misses_by: Vec<(&'static str, u64)>,
     /// Answers that were kept.
     pub kept: u64,
+    /// Of these, the ones that were read in the background for keys that are kept hot (P-18).
+    pub refreshes: u64,
+    /// Keys that are kept hot now (P-18).
+    pub hot: u64,
     /// Answers that were not kept, by reason, one word from a closed set.
     pub refused_by: Vec<(&'static str, u64)>,
     /// Entries now.
@@ -70,7 +75,8 @@ impl Tally {
             second_hits: self.second_hits.load(Relaxed),
             misses: misses_by.iter().map(|(_, count)| count).sum(),
             misses_by,
-            kept: self.refreshes.load(Relaxed),
+            kept: self.kept.load(Relaxed),
+            refreshes: self.refreshes.load(Relaxed),
             refused_by: list(&self.refusals),
             shared: self.shared.load(Relaxed),
             local: self.local.load(Relaxed),

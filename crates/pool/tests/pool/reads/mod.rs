@@ -3,6 +3,7 @@
 mod cache;
 mod down;
 mod headers;
+mod hot;
 mod kept;
 mod leave;
 mod level;

@@ -172,12 +172,14 @@ pub(super) fn element(params: &str, place: usize) -> Option<&str> {
     (index == place && !inside.is_empty()).then(|| &inside[start..])
 }
 
-/// Reads are pinned, shared and kept; nothing is sent beside them and the chain checks.
+/// Reads are pinned, shared and kept; nothing is sent beside them and the chain checks, so no key is
+/// kept hot.
 pub(super) fn reading() -> Settings {
     Settings {
         reads: ReadSettings {
             cache: Some(CacheSettings {
                 headers: false,
+                hot_keys: 0,
                 ..CacheSettings::default()
             }),
             ..ReadSettings::default()
@@ -196,7 +198,10 @@ pub(super) fn uncached() -> Settings {
 /// The same with headers of new heads.
 pub(super) fn watching() -> Settings {
     let mut settings = reading();
-    settings.reads.cache = Some(CacheSettings::default());
+    settings.reads.cache = Some(CacheSettings {
+        hot_keys: 0,
+        ..CacheSettings::default()
+    });
     settings
 }
 
