@@ -16,6 +16,10 @@ struct ChainReads<'a> {
     misses: u64,
     misses_by: BTreeMap<&'static str, u64>,
     kept: u64,
+    /// Of these, the ones that nobody had asked for.
+    refreshes: u64,
+    /// Keys that are kept hot now.
+    hot: u64,
     refused_by: BTreeMap<&'static str, u64>,
     entries: u64,
     bytes: u64,
@@ -38,6 +42,8 @@ impl Admin {
                 misses: stats.misses,
                 misses_by: stats.misses_by.into_iter().collect(),
                 kept: stats.kept,
+                refreshes: stats.refreshes,
+                hot: stats.hot,
                 refused_by: stats.refused_by.into_iter().collect(),
                 entries: stats.entries,
                 bytes: stats.bytes,

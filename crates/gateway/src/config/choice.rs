@@ -4,8 +4,10 @@ use super::{
     field::SWITCH,
     later::nearest,
     name::{Expected, option_text},
+    unit::parse_duration,
 };
 use highwater_core::{
+    cache::{Refresh, hot::LEAST_TICK},
     select::{Strategy, Weights},
     settings::{Jitter, RetryCount},
 };
@@ -14,7 +16,7 @@ use serde::{
     Deserialize, Deserializer,
     de::{Error, Visitor},
 };
-use std::{borrow::Cow, fmt, marker::PhantomData};
+use std::{borrow::Cow, fmt, marker::PhantomData, time::Duration};
 
 /// Something that is on or off, and whose numbers may be given in place of `true`.
 #[derive(Clone)]
@@ -185,11 +187,35 @@ impl JitterName {
     }
 }
 
+/// How often a head is asked for while keys are hot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RefreshInterval(pub(super) Refresh);
+
+/// Longest time between two ticks.
+const LONGEST_TICK: Duration = Duration::from_secs(3600);
+
+impl RefreshInterval {
+    fn parse(text: &str) -> Result<Self, String> {
+        match text {
+            "auto" => Ok(Self(Refresh::Auto)),
+            "off" => Ok(Self(Refresh::Off)),
+            _ => match parse_duration(text) {
+                Ok(time) if (LEAST_TICK..=LONGEST_TICK).contains(&time) => {
+                    Ok(Self(Refresh::Every(time)))
+                }
+                Ok(_) | Err(_) => Err("expected `auto`, `off` or a duration of 1s to 1h".into()),
+            },
+        }
+    }
+}
+
 option_text! {
     StrategyName, StrategyName::parse, "a strategy",
         { "type": "string", "enum": STRATEGY_NAMES };
     JitterName, JitterName::parse, "`half` or `full`",
         { "type": "string", "enum": ["half", "full"] };
+    RefreshInterval, RefreshInterval::parse, "`auto`, `off` or a duration",
+        { "type": "string", "format": "auto, off or duration" };
 }
 
 #[cfg(test)]
@@ -208,5 +234,20 @@ mod tests {
             StrategyName::parse("round_robin").unwrap_err(),
             "no such strategy: did you mean `round-robin`?"
         );
+    }
+
+    // P-19
+    #[test]
+    fn a_refresh_interval_is_a_word_or_a_second_to_an_hour() {
+        let read = |text: &str| RefreshInterval::parse(text).map(|read| read.0);
+        assert_eq!(read("auto"), Ok(Refresh::Auto));
+        assert_eq!(read("off"), Ok(Refresh::Off));
+        for seconds in [1, 5, 3600] {
+            let time = Duration::from_secs(seconds);
+            assert_eq!(read(&format!("{seconds}s")), Ok(Refresh::Every(time)));
+        }
+        for text in ["999ms", "3601s", "1", "on", "Auto"] {
+            assert!(read(text).is_err(), "{text}");
+        }
     }
 }

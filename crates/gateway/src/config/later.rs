@@ -40,7 +40,6 @@ const LATER: &[(&str, &[&str])] = &[
         "Chain",
         &[
             "logs_window",
-            "refresh_interval",
             "methods",
             "registry",
             "max_list_age",

@@ -52,6 +52,7 @@ impl Fleet {
         if let Some(cache) = &mut chain.engine.reads.cache {
             cache.max_age = HOUR;
             cache.headers = false;
+            cache.hot_keys = 0;
         }
         settings.server.response_headers = true;
         change(&mut settings);

@@ -202,6 +202,7 @@ impl Job {
         let mut place = None;
         if let (Some(Ok(stamp)), Some(key)) = (&kept, &self.store)
             && inner.reads.store.fits(key, result.len())
+            && !state_ref.sight.is_local()
         {
             let hot = &mut state_ref.hot;
             place = hot.keep(&self.hot, key, stamp, newest, now);

@@ -5,6 +5,7 @@ mod capabilities;
 mod explained;
 mod probes;
 mod replaced;
+mod ticks;
 mod views;
 
 use super::*;

@@ -160,6 +160,10 @@ fn reads(section: &str, raw: &model::Chain, settings: &mut Settings, pass: &Pass
         (64 << 10)..=(1 << 40),
     );
     Overlay::flag(&raw.headers, &mut cache.headers);
+    own.count("hot_keys", &raw.hot_keys, &mut cache.hot_keys, 0..=64);
+    if let Some((interval, _)) = raw.refresh_interval.get() {
+        cache.refresh = interval.0;
+    }
 }
 
 /// Weights count under `weighted-sum` alone.

@@ -3,7 +3,7 @@
 //! Their defaults are those of the engine's own settings; a test compares the two.
 
 use super::super::{
-    choice::Switch,
+    choice::{RefreshInterval, Switch},
     field::{Field, List},
     name::{Addresses, Period, Size},
     unit::{Count, Number},
@@ -341,6 +341,12 @@ pub(in crate::config) struct Cache {
     /// Whether the header of each new head is fetched while reads come, so that a block that left the chain is seen.
     #[schemars(extend("default" = true))]
     pub(in crate::config) headers: Field<bool>,
+    /// Most reads that are made again in the background at each new head while they are read, 0 to 64; 0 turns that off.
+    #[schemars(extend("default" = 64))]
+    pub(in crate::config) hot_keys: Field<Count>,
+    /// Time between heads that are asked for while there are such reads, 1 s to 1 h; `auto` is the larger of the block time and 1 s, `off` asks for none.
+    #[schemars(extend("default" = "auto"))]
+    pub(in crate::config) refresh_interval: Field<RefreshInterval>,
 }
 
 /// Which block `latest` is.

@@ -5,7 +5,7 @@ use crate::config::{ChainArgument, ChainSettings, Overrides, Settings, schema::o
 use highwater_core::{
     breaker::{BreakerSettings, FailureRate, Growing},
     bucket::{Budget, Every, LearnSettings as LearnedLimit, Period, Rate},
-    cache::CacheSettings,
+    cache::{CacheSettings, Refresh},
     chains,
     heads::HeadSettings,
     learn::LearnSettings,
@@ -146,6 +146,8 @@ max_age = "5s"
 max_bytes = "32MiB"
 max_entries = 77
 headers = false
+hot_keys = 12
+refresh_interval = "4s"
 
 [[chains.ethereum.endpoints]]
 label = "a"
@@ -301,6 +303,8 @@ fn expected() -> engine::Settings {
                 entries: 77,
                 bytes: 32 << 20,
                 headers: false,
+                hot_keys: 12,
+                refresh: Refresh::Every(secs(4)),
             }),
             present,
         },

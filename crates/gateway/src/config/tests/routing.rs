@@ -90,6 +90,8 @@ fn every_option_of_the_engine_is_in_the_text() {
         "cache.max_bytes",
         "cache.max_entries",
         "cache.headers",
+        "cache.hot_keys",
+        "cache.refresh_interval",
         "weights",
         "breaker",
         "budget",

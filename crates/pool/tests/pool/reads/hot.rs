@@ -339,6 +339,7 @@ async fn ticks_ask_the_two_best_voices_in_turn_so_that_the_head_they_agree_on_mo
         }
         after(1000).await;
     }
+    after(50).await;
     let ticks: Vec<usize> = nodes
         .iter()
         .map(|node| node.fake.count("eth_blockNumber") - 1)
@@ -596,15 +597,17 @@ async fn minute(nodes: usize, keys: u32) -> usize {
 // P-20
 #[tokio::test(start_paused = true)]
 async fn a_minute_costs_one_request_a_second_and_one_for_each_key_and_block() {
-    for nodes in [1, 2, 3] {
-        for keys in [1, 4, 64] {
-            let (cost, bound) = (minute(nodes, keys).await, 60 * (1 + keys as usize));
-            assert!(
-                cost <= bound,
-                "{cost} of {bound} for {keys} keys, {nodes} nodes"
-            );
-            // It is no bound that nothing could reach.
-            assert!(cost * 10 >= bound * 9, "{cost} of {bound} for {keys} keys");
-        }
+    for (nodes, keys) in [(1, 1), (1, 16), (2, 4), (3, 4)] {
+        let (cost, bound) = (minute(nodes, keys).await, 60 * (1 + keys as usize));
+        assert!(
+            cost <= bound,
+            "{cost} of {bound} for {keys} keys, {nodes} nodes"
+        );
+        // It is no bound that nothing could reach.
+        assert!(
+            cost * 10 >= bound * 9,
+            "{cost} of {bound} for {keys} keys, {nodes} nodes"
+        );
+        println!("{nodes} nodes, {keys} keys: {cost} of {bound}");
     }
 }

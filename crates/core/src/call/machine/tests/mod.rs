@@ -1,6 +1,7 @@
 //! Tests of the machine and the router together, with a clock that moves only when told.
 
 mod absent;
+mod background;
 mod breaker;
 mod budgets;
 mod checks;

@@ -76,7 +76,7 @@ zzz = 1
         format: Toml,
         text: "[chains.ethereum]
 logs_window = 1000
-refresh_interval = 'off'
+max_list_age = '1h'
 [[chains.ethereum.endpoints]]
 url = 'https://a.example'
 price = 1
@@ -85,7 +85,7 @@ url = 'redis://x'
 ",
         findings: &[
             "2:1 `logs_window` in `chains.ethereum` is not available in this version yet: remove it",
-            "3:1 `refresh_interval` in `chains.ethereum` is not available in this version yet: remove it",
+            "3:1 `max_list_age` in `chains.ethereum` is not available in this version yet: remove it",
             "6:1 `price` in `chains.ethereum.endpoints[0]` is not available in this version yet: remove it",
             "7:2 `redis` is not available in this version yet: remove it",
         ],
