@@ -10,36 +10,25 @@
 //! caller who comes meanwhile joins; but with one attempt, and where that brings no result whoever
 //! joined asks for itself.
 
-use super::{
-    flights::{News, Times},
-    job::Job,
-    look::{Sent, direct, with_buffer},
-};
-use crate::{CallOptions, Error, Request, aside::read_head, ask::Ask, inner::Inner};
-use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
+mod keeper;
+
+pub(super) use keeper::tend;
+
+use crate::{CallOptions, Request};
 use highwater_core::{
     Now,
     cache::{
-        Class, Refresh, Stamp,
-        hot::{Ages, Due, HotKeys, Moment, Place},
+        Class, Stamp,
+        hot::{Ages, HotKeys, Place},
     },
-    flight,
     jsonrpc::Params,
-    learn::Need,
-    method::{
-        CacheClass, Descriptor, EmptyIs, Found, MethodId, Resolve, Rewritten, RowKind,
-        canonical_key,
-    },
+    method::{CacheClass, Descriptor, EmptyIs, Found, MethodId, RowKind},
     router::{Reader, Router},
     select::Strategy,
     settings::Settings,
 };
 use smallvec::SmallVec;
-use std::{
-    sync::{Arc, Weak},
-    time::{Duration, Instant},
-};
-use tokio::sync::Notify;
+use std::{sync::Arc, time::Duration};
 
 /// Longest parameters of a key that is kept hot, in bytes: a request that is larger than this costs
 /// too much to be made again unasked.
@@ -220,261 +209,43 @@ impl Again {
         self.found.row()
     }
 
-    /// The newest head for it. Most hot keys are of few methods, so it is looked for once for each.
-    fn head(&self, router: &Router, known: &mut Heads, now: Now) -> Option<u64> {
+    /// What the heads say to it. Most hot keys are of few methods, so each is looked at once.
+    fn view(&self, router: &Router, known: &mut Views, now: Now) -> View {
         let row = self.row();
-        let is_its = |(id, _): &&(MethodId, Option<u64>)| *id == row.id;
-        if let Some((_, head)) = known.iter().find(is_its) {
-            return *head;
+        if let Some((_, view)) = known.iter().find(|(id, _)| *id == row.id) {
+            return *view;
         }
         let allowed = router.allowed(&self.method);
-        let head = router.newest_head(&Reader::new(row, &self.method, allowed.as_ref()), now);
+        let reader = Reader::new(row, &self.method, allowed.as_ref());
+        let head = router.newest_head(&reader, now);
+        let at_head = |ask: fn(&Router, &Reader<'_>, u64, Now) -> bool| {
+            head.is_some_and(|head| ask(router, &reader, head, now))
+        };
+        let view = View {
+            head,
+            is_free: at_head(Router::has_free_holder),
+            all_hold: row.empty_is == EmptyIs::Suspect && at_head(Router::all_hold),
+        };
         // A row without a name of its own stands for many methods.
         if row.kind == RowKind::Exact {
-            known.push((row.id, head));
+            known.push((row.id, view));
         }
-        head
+        view
     }
 }
 
-type Heads = SmallVec<[(MethodId, Option<u64>); 4]>;
-
-/// Starts the task that looks after the hot keys, for whoever [`Hot::claim`]ed that.
-pub(super) fn tend(inner: &Arc<Inner>) {
-    let keeper = Keeper {
-        pool: Arc::downgrade(inner),
-        told: Arc::clone(&inner.reads.told),
-        over: false,
-    };
-    tokio::spawn(keeper.run());
+/// What the heads say to the reads of a method.
+#[derive(Clone, Copy)]
+struct View {
+    /// The newest one.
+    head: Option<u64>,
+    /// Somebody who is there can be asked now.
+    is_free: bool,
+    /// Everybody is there, where that makes an empty list believable.
+    all_hold: bool,
 }
 
-/// Whoever looks after the hot keys of a pool.
-struct Keeper {
-    pool: Weak<Inner>,
-    told: Arc<Notify>,
-    /// Nobody is left to look after.
-    over: bool,
-}
-
-/// What ended.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Done {
-    Key,
-    Tick,
-}
-
-type Running = FuturesUnordered<BoxFuture<'static, Done>>;
-
-impl Keeper {
-    async fn run(mut self) {
-        let mut running = Running::new();
-        let mut tick = None;
-        let mut ticking = false;
-        while let Some(until) = self.look(&mut running, &mut tick, &mut ticking) {
-            let timer = async {
-                match until {
-                    Some(at) => tokio::time::sleep_until(at.into()).await,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
-                biased;
-                () = self.told.notified() => {}
-                Some(done) = running.next(), if !running.is_empty() => {
-                    ticking &= done != Done::Tick;
-                }
-                () = timer => {}
-            }
-        }
-    }
-
-    /// Begins what is due. Says when to look again, where nothing happens before; `None`: it is over.
-    fn look(
-        &mut self,
-        running: &mut Running,
-        tick: &mut Option<Instant>,
-        ticking: &mut bool,
-    ) -> Option<Option<Instant>> {
-        let inner = self.pool.upgrade()?;
-        if inner.is_closed() {
-            return None;
-        }
-        // Not under the lock: it is the caller's code.
-        let active = inner.probing.is_active();
-        let now = inner.now();
-        let mut guard = inner.lock();
-        let state = &mut *guard;
-        state.hot.keys.drop_idle(now.mono);
-        let cache = inner.cache_settings(&state.router);
-        let Some(cache) = cache.filter(|_| !state.hot.keys.is_empty()) else {
-            if running.is_empty() {
-                state.hot.tended = false;
-                self.over = true;
-                return None;
-            }
-            return Some(None);
-        };
-        let block_time = state.router.block_time();
-        let every = cache.refresh.interval(block_time);
-        let ticked = tick.is_some_and(|at| at <= now.mono);
-        if ticked || tick.is_none() || every.is_none() {
-            *tick = every.and_then(|every| now.mono.checked_add(every));
-        }
-        if active {
-            let next = tick.or_else(|| {
-                let every = Refresh::Auto.interval(block_time)?;
-                now.mono.checked_add(every)
-            });
-            let moment = Moment {
-                ticked,
-                next: next.unwrap_or(now.mono),
-                max_age: cache.max_age,
-            };
-            let (router, mut heads) = (&state.router, Heads::new());
-            let head = |again: &Arc<Again>| again.head(router, &mut heads, now);
-            for due in state.hot.keys.due(&moment, head) {
-                let row = due.what.row();
-                let allowed = router.allowed(&due.what.method);
-                let reader = Reader::new(row, &due.what.method, allowed.as_ref());
-                if !router.has_free_holder(&reader, due.head, now) {
-                    continue;
-                }
-                state.hot.keys.begun(due.place, due.head);
-                let sent = Sent {
-                    at: now.mono,
-                    since: state.sight.recent.mark(),
-                    // Whoever is asked is there.
-                    lowest_head: Some(due.head),
-                    all_hold: row.empty_is == EmptyIs::Suspect
-                        && router.all_hold(&reader, due.head, now),
-                    puts: inner.reads.store.puts(),
-                };
-                let coalesce = router.settings().reads.coalesce;
-                running.push(refresh(Arc::clone(&inner), due, sent, coalesce).boxed());
-            }
-            if ticked
-                && !*ticking
-                && let Some(target) = state.router.tick_target(now)
-            {
-                *ticking = true;
-                let (pool, node) = (self.pool.clone(), Arc::clone(state.node(target)));
-                let timeout = inner.timeout;
-                running.push(Box::pin(async move {
-                    // Its failure was taken note of, and nobody waits for it.
-                    let _ = read_head(&pool, &node, timeout).await;
-                    Done::Tick
-                }));
-            }
-        }
-        Some((*tick).into_iter().chain(state.hot.keys.next_idle()).min())
-    }
-}
-
-impl Drop for Keeper {
-    fn drop(&mut self) {
-        if !self.over
-            && let Some(inner) = self.pool.upgrade()
-        {
-            inner.lock().hot.tended = false;
-        }
-    }
-}
-
-/// A key that is being read again. Dropped, it is not any more.
-struct Asking<'a> {
-    inner: &'a Inner,
-    place: Place,
-}
-
-impl Drop for Asking<'_> {
-    fn drop(&mut self) {
-        self.inner.lock().hot.keys.ended(self.place);
-    }
-}
-
-/// Reads a key again at a head, only from endpoints that hold it.
-async fn refresh(inner: Arc<Inner>, due: Due<Arc<Again>>, sent: Sent, coalesce: bool) -> Done {
-    let Due { place, what, head } = due;
-    let asking = Asking {
-        inner: &inner,
-        place,
-    };
-    let (row, found) = (what.row(), &what.found);
-    let present = what.class == Class::Present;
-    let pin = (found.wants_pin() && !present).then_some(head);
-    let mut need = Need::found(row, found, pin);
-    // Where nothing says which block it is about, it is this one all the same.
-    need.height = need.height.or(Some(head));
-    let mut pinned = String::new();
-    let rewritten =
-        pin.is_some_and(|pin| found.rewrite(&what.params, pin, &mut pinned) == Rewritten::Pinned);
-    let params = match (rewritten, &*what.params) {
-        (true, _) => Params::Array(&pinned),
-        (false, "") => Params::Absent,
-        (false, params) => Params::Array(params),
-    };
-    let (key, store) = with_buffer(|buffer| {
-        let body = canonical_key(found, &what.method, &what.params, buffer);
-        body.seal(found, &what.params, Resolve::Tagless, buffer);
-        let store = Box::from(&**buffer);
-        let shares = coalesce && (present || flight::shares(found, pin));
-        let key = shares.then(|| {
-            if let Some(pin) = pin {
-                body.seal(found, &what.params, Resolve::At(pin), buffer);
-            }
-            direct(&what.options(), None, buffer);
-            Arc::<[u8]>::from(&**buffer)
-        });
-        (key, store)
-    });
-    let timeout = what.timeout.unwrap_or(inner.timeout);
-    let mut job = Some(Job {
-        inner: Arc::clone(&inner),
-        ask: Ask::new(inner.next_id(), row, &what.method, params),
-        options: what.options(),
-        found: found.clone(),
-        written: Arc::clone(&inner.reads.nothing),
-        class: what.class,
-        pin,
-        need,
-        least_head: None,
-        avoid: None,
-        store: Some(store),
-        sent,
-        urgent: None,
-        hot: Seat::Refresh(place),
-    });
-    let mut make = |news: Option<Arc<News>>| {
-        let request = job.take().map(|job| job.run(timeout, news));
-        async move {
-            let over = Error::DeadlineExceeded {
-                attempts: Vec::new(),
-            };
-            let Some(request) = request else {
-                return Err(over);
-            };
-            // Whoever joined a request that brought nothing asks for itself.
-            let answer = request.await.ok();
-            answer.filter(|answer| !answer.is_error()).ok_or(over)
-        }
-    };
-    match key {
-        Some(key) => {
-            let times = Times {
-                deadline: inner.now().mono + timeout,
-                outlives: false,
-                timeout,
-            };
-            let fly = |news| make(Some(news)).boxed();
-            // Whatever came of it: a failure leaves the old answer.
-            let _ = inner.reads.flights.fly(key, times, fly).await;
-        }
-        None => drop(make(None).await),
-    }
-    drop(asking);
-    Done::Key
-}
+type Views = SmallVec<[(MethodId, View); 4]>;
 
 impl Again {
     /// What the request needs of its caller's options.
