@@ -73,6 +73,8 @@ pub(crate) struct Terms {
     pub(crate) urgent: Option<Urgent>,
     /// Who is told of its progress (P-10).
     pub(crate) news: Option<Arc<News>>,
+    /// The time, where it has just been looked at.
+    pub(crate) now: Option<Now>,
 }
 
 /// Makes one call.
@@ -229,7 +231,7 @@ impl<'a> Call<'a> {
         let submission = Submission::of(row, request.params);
         let about = inner.about(row, request.params);
         let sends = options.sends.unwrap_or(inner.sends);
-        let now = inner.now();
+        let now = terms.now.unwrap_or_else(|| inner.now());
         let mut state = inner.lock();
         let wake = state.router.on_call(now);
         let (timeout, deadline) = if row.is_write() {
@@ -440,7 +442,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    fn finish(mut self, outcome: Outcome) -> Result<Answer, Error> {
+    fn finish(&mut self, outcome: Outcome) -> Result<Answer, Error> {
         self.over = true;
         self.remember();
         // The only attempt of a read that goes to one at a time has ended before the call does.

@@ -76,6 +76,11 @@ impl News {
         }
     }
 
+    /// When the request began.
+    pub(super) const fn began(&self) -> Instant {
+        self.began
+    }
+
     /// Something happened.
     pub(crate) fn tell(&self, now: Instant) {
         let age = now.saturating_duration_since(self.began).as_millis();
@@ -141,7 +146,7 @@ impl Flights {
         self.table.lock().waiters()
     }
 
-    /// Waits for the request of a key; `make` makes it where there is none. `None`: the caller's
+    /// Waits for the request of a key; `make` makes it where there is none. It is `now`. `None`: the caller's
     /// deadline came first.
     ///
     /// Cancellation: the caller leaves; the last one to leave ends the request.
@@ -149,6 +154,7 @@ impl Flights {
         &self,
         key: Arc<[u8]>,
         times: Times,
+        mut now: Instant,
         mut make: impl FnMut(Arc<News>) -> Request,
     ) -> Option<Landed> {
         let key = Key {
@@ -158,7 +164,6 @@ impl Flights {
         let mut left: Option<FlightId> = None;
         let mut broken = 0;
         loop {
-            let now = now();
             if broken >= MOST_BROKEN {
                 // Whatever breaks it, it does not break another caller's again.
                 let request = make(Arc::new(News::new(now)));
@@ -185,18 +190,19 @@ impl Flights {
                 Waited::Deadline => return None,
                 Waited::NoNews => left = Some(seat.forsake()),
             }
+            now = self::now();
         }
     }
 
     /// Joins the request of a key, or starts it. `left`: a request that this caller gave up on, which
     /// nobody joins again.
-    fn board(
-        &self,
-        key: &Key,
+    fn board<'a>(
+        &'a self,
+        key: &'a Key,
         left: Option<FlightId>,
         now: Instant,
         make: &mut impl FnMut(Arc<News>) -> Request,
-    ) -> Seat {
+    ) -> Seat<'a> {
         let mut made = None;
         let mut begin = || {
             let news = Arc::new(News::new(now));
@@ -231,8 +237,8 @@ impl Flights {
         }
         let flight = flight.expect("invariant: a flight that was joined is in the table");
         let seat = Seat {
-            table: Arc::clone(&self.table),
-            key: key.clone(),
+            table: &self.table,
+            key,
             id,
             flight,
             leads,
@@ -253,20 +259,19 @@ enum Waited {
 }
 
 /// A caller's place in a request. Dropped, the caller leaves.
-struct Seat {
-    table: Arc<Mutex<Shared>>,
-    key: Key,
+struct Seat<'a> {
+    table: &'a Arc<Mutex<Shared>>,
+    key: &'a Key,
     id: FlightId,
     flight: Arc<Flight>,
     leads: bool,
     seated: bool,
 }
 
-impl Seat {
+impl Seat<'_> {
     /// Moves the request on, until it has a task of its own.
     async fn carry(&mut self, times: Times) -> Waited {
-        let flight = Arc::clone(&self.flight);
-        let carried = poll_fn(|cx| flight.poll(cx));
+        let carried = poll_fn(|cx| self.flight.poll(cx));
         let ended = if times.outlives {
             let timer = tokio::time::sleep_until(times.deadline.into());
             tokio::select! {
@@ -279,11 +284,11 @@ impl Seat {
         };
         match ended {
             Some(Ok(ended)) => {
-                self.settle(Some(ended.clone()));
+                self.settle(|| Some(ended.clone()));
                 Waited::Ended(Some(ended))
             }
             Some(Err(panic)) => {
-                self.settle(None);
+                self.settle(|| None);
                 resume_unwind(panic)
             }
             None => Box::pin(self.wait(times)).await,
@@ -310,8 +315,8 @@ impl Seat {
                     }
                     let last = self.flight.news.last();
                     let mut table = self.table.lock();
-                    table.news(&self.key, self.id, last);
-                    let ends = table.patience_ends(&self.key, self.id, times.timeout);
+                    table.news(self.key, self.id, last);
+                    let ends = table.patience_ends(self.key, self.id, times.timeout);
                     drop(table);
                     if ends.is_some_and(|ends| ends <= now) {
                         return Waited::NoNews;
@@ -332,7 +337,7 @@ impl Seat {
             return;
         };
         let end = End {
-            table: Arc::clone(&self.table),
+            table: Arc::clone(self.table),
             key: self.key.clone(),
             id: self.id,
             flight: Arc::clone(&self.flight),
@@ -350,9 +355,9 @@ impl Seat {
     }
 
     /// The request that this caller carried has ended.
-    fn settle(&mut self, ended: Option<Ended>) {
+    fn settle(&mut self, ended: impl FnOnce() -> Option<Ended>) {
         self.seated = false;
-        settle(&self.table, &self.key, self.id, &self.flight, ended);
+        settle(self.table, self.key, self.id, &self.flight, 1, ended);
     }
 
     /// The caller gives up on the request and will begin another.
@@ -362,12 +367,12 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for Seat<'_> {
     fn drop(&mut self) {
         if !self.seated {
             return;
         }
-        let left = self.table.lock().leave(&self.key, self.id);
+        let left = self.table.lock().leave(self.key, self.id);
         match left {
             Left::Nobody => self.flight.cancel(),
             // Whoever has just joined gives it a task; should that have come before, it has one.
@@ -389,15 +394,23 @@ struct End {
 impl Drop for End {
     fn drop(&mut self) {
         let ended = self.ended.take();
-        settle(&self.table, &self.key, self.id, &self.flight, ended);
+        settle(&self.table, &self.key, self.id, &self.flight, 0, || ended);
     }
 }
 
-fn settle(table: &Mutex<Shared>, key: &Key, id: FlightId, flight: &Flight, ended: Option<Ended>) {
+/// A request has ended: whoever waits for it beside so many of `own` is told.
+fn settle(
+    table: &Mutex<Shared>,
+    key: &Key,
+    id: FlightId,
+    flight: &Flight,
+    own: u32,
+    ended: impl FnOnce() -> Option<Ended>,
+) {
     // First out of the table, so that nobody joins what has ended.
     let waiters = table.lock().settle(key, id);
-    let _ = flight.ended.set(ended);
-    if waiters > 0 {
+    if waiters > own {
+        let _ = flight.ended.set(ended());
         flight.done.notify_waiters();
     }
 }

@@ -2,7 +2,12 @@
 //!
 //! It owns what it needs, since it may outlive the caller that began it.
 
-use super::{flights::News, level, look::Sent, store::Entry};
+use super::{
+    flights::News,
+    level,
+    look::Sent,
+    store::{Entry, Key},
+};
 use crate::{
     Answer, CallOptions, Error, Request,
     answer::Origin,
@@ -33,17 +38,19 @@ pub(super) struct Job {
     pub(super) options: CallOptions,
     pub(super) found: Found,
     /// The parameters as the caller wrote them, where they are compared with what comes back.
-    pub(super) written: Arc<str>,
+    pub(super) written: Option<Arc<str>>,
     pub(super) class: Class,
     pub(super) pin: Option<u64>,
     pub(super) need: Need,
     pub(super) least_head: Option<u64>,
     pub(super) avoid: Option<Arc<str>>,
     /// Where its answer would be kept.
-    pub(super) store: Option<Box<[u8]>>,
+    pub(super) store: Option<Key>,
     pub(super) sent: Sent,
     /// Many wait for it.
     pub(super) urgent: Option<Urgent>,
+    /// The time, where it has just been looked at.
+    pub(super) now: Option<Now>,
 }
 
 impl Job {
@@ -60,6 +67,9 @@ impl Job {
         async move {
             if let Some(answer) = self.kept_since() {
                 return Ok(answer);
+            }
+            if self.inner.reads.second.is_some() {
+                self.now = None;
             }
             if self.inner.reads.second.is_some()
                 && let Some(answer) = Box::pin(self.kept_elsewhere()).await
@@ -84,6 +94,7 @@ impl Job {
                 avoid,
                 urgent: self.urgent,
                 news,
+                now: self.now,
                 ..Terms::default()
             };
 
@@ -91,6 +102,11 @@ impl Job {
             self.learn(&mut answer);
             Ok(answer)
         }
+    }
+
+    /// The parameters as the caller wrote them, where that matters.
+    pub(super) fn written(&self) -> &str {
+        self.written.as_deref().unwrap_or_default()
     }
 
     /// What another caller's request left in memory after this one's had looked there: it ended before
@@ -101,7 +117,7 @@ impl Job {
         if store.puts() == self.sent.puts {
             return None;
         }
-        let entry = store.get(key)?;
+        let entry = store.get_owned(key)?;
         let fits = entry.stamp.at >= self.sent.at
             && entry.stamp.since == self.sent.since
             && self.class == Class::Moving
@@ -173,7 +189,7 @@ impl Job {
             let told = cache::Answer {
                 class: self.class,
                 found: &self.found,
-                params: &self.written,
+                params: self.written(),
                 pin: self.pin,
                 result: Some(result),
                 named,
@@ -197,7 +213,7 @@ impl Job {
                     endpoint: Arc::clone(&answer.endpoint),
                     block: block.or(stamp.height),
                 };
-                level::keep(inner, &key, &entry);
+                level::keep(inner, key.bytes(), &entry);
                 if inner.reads.store.put(key, entry) {
                     inner.reads.tally.refreshes.fetch_add(1, Relaxed);
                     let mut state = inner.lock();

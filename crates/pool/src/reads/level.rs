@@ -78,7 +78,7 @@ impl Job {
         if self.options.bypass_cache {
             return None;
         }
-        let key = key_of(&self.inner, key)?;
+        let key = key_of(&self.inner, key.bytes())?;
         let value = tokio::time::timeout(PATIENCE, level.get(&key)).await;
         let entry = read(&value.ok()??, self)?;
         self.inner.reads.tally.second_hits.fetch_add(1, Relaxed);
@@ -151,7 +151,7 @@ fn read(value: &Bytes, job: &Job) -> Option<Entry> {
     }
     let found = &job.found;
     let named = Named::read(found.row(), text);
-    let checked = named.check(found.row(), found, &job.written, job.pin);
+    let checked = named.check(found.row(), found, job.written(), job.pin);
     checked.ok()?;
     let inner = &job.inner;
     let now = inner.now();

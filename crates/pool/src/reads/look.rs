@@ -3,7 +3,7 @@
 
 use super::{
     logs::Served,
-    store::Entry,
+    store::{Entry, Key},
     viewer::{Bound, Viewers},
 };
 use crate::{
@@ -91,7 +91,7 @@ pub(super) struct Go {
     /// Whom it may be shared with.
     pub(super) flight: Option<Arc<[u8]>>,
     /// Where its answer may be kept.
-    pub(super) store: Option<Box<[u8]>>,
+    pub(super) store: Option<Key>,
     pub(super) sent: Sent,
     /// Many wait for it: a head that reads need.
     pub(super) urgent: Option<Urgent>,
@@ -107,8 +107,8 @@ impl Read<'_> {
         buffer: &mut Vec<u8>,
         fetched: bool,
         first: bool,
+        now: Now,
     ) -> Looked {
-        let now = inner.now();
         let row = self.found.row();
         let mut guard = inner.lock();
         let state = &mut *guard;
@@ -203,7 +203,7 @@ impl Read<'_> {
         let ask = Ask { class, floor };
         for resolve in class.lookups() {
             body.seal(self.found, self.params, resolve, buffer);
-            let Some(entry) = inner.reads.store.get(buffer) else {
+            let Some(entry) = inner.reads.store.get(inner.reads.store.key(buffer)) else {
                 continue;
             };
             let view = state
@@ -290,7 +290,7 @@ impl Read<'_> {
         let store = match (class.storage(), key) {
             (Some(resolve), Some(body)) if inner.reads.store.is_on() => {
                 body.seal(self.found, self.params, resolve, buffer);
-                Some(Box::from(&**buffer))
+                Some(inner.reads.store.key(buffer).owned())
             }
             (Some(_) | None, _) => None,
         };

@@ -53,6 +53,7 @@ use crate::{
 };
 use flights::{Flights, Times};
 use highwater_core::{
+    Now,
     answer::Named,
     cache::{CacheSettings, Class},
     event::Event,
@@ -216,12 +217,13 @@ pub(crate) async fn request(
         }
         return Ok(answer);
     }
+    let now = inner.now();
     let mut call = Call {
         inner,
         request,
         params,
         found: &found,
-        deadline: inner.now().mono + options.deadline.unwrap_or(inner.deadline).min(FAR),
+        deadline: now.mono + options.deadline.unwrap_or(inner.deadline).min(FAR),
         options,
         viewers: &viewers,
         avoid: avoid.map(Arc::from),
@@ -232,7 +234,7 @@ pub(crate) async fn request(
     if call.is_logs() {
         return Box::pin(call.log_query()).await;
     }
-    call.read().await
+    call.read(Some(now)).await
 }
 
 /// Whether the name stands in a request as it is: then it can be read back from there.
@@ -275,13 +277,16 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    async fn read(&mut self) -> Result<Answer, Error> {
+    /// Carries it through. `now`, where the caller has just looked at the clock.
+    async fn read(&mut self, mut now: Option<Now>) -> Result<Answer, Error> {
         let tag = floor::watermark(self.found);
         let mut tries = 0;
         let mut wait = Wait::default();
         loop {
             wait.heads = self.inner.reads.heads();
-            let looked = self.look(wait.fetched, tries == 0 && !wait.began());
+            let first = tries == 0 && !wait.began();
+            let now = now.take().unwrap_or_else(|| self.inner.now());
+            let looked = self.look(wait.fetched, first, now);
             let (answer, pin, strict, at_floor) = match looked {
                 Looked::Hit(entry, bound) => {
                     let answer = Answer {
@@ -322,7 +327,7 @@ impl Call<'_> {
                     } else if self.is_receipts() {
                         Box::pin(self.receipts(go)).await
                     } else {
-                        self.go(go).await
+                        self.go_at(go, now).await
                     };
                     (ended, pin, strict, at_floor)
                 }
@@ -382,7 +387,7 @@ impl Call<'_> {
         Err(Error::Behind { block: floor })
     }
 
-    fn look(&self, fetched: bool, first: bool) -> Looked {
+    fn look(&self, fetched: bool, first: bool, now: Now) -> Looked {
         let read = Read {
             method: self.request.method,
             params: self.params,
@@ -392,12 +397,17 @@ impl Call<'_> {
         };
         with_buffer(|buffer| {
             let key = canonical_key(self.found, self.request.method, self.params, buffer);
-            read.look(self.inner, Some(key), buffer, fetched, first)
+            read.look(self.inner, Some(key), buffer, fetched, first, now)
         })
     }
 
     /// Makes the request, or shares another caller's.
     async fn go(&self, go: Go) -> Result<Answer, Error> {
+        self.go_at(go, self.inner.now()).await
+    }
+
+    /// The same, where the caller has just looked at the clock.
+    async fn go_at(&self, go: Go, now: Now) -> Result<Answer, Error> {
         let mut pinned = String::new();
         let row = self.request.descriptor;
         let rewritten = go.pin.is_some_and(|block| {
@@ -408,26 +418,26 @@ impl Call<'_> {
             true => Params::Array(&pinned),
             false => self.request.params,
         };
-        let ask = Ask::new(self.inner.next_id(), row, self.request.method, params);
+        let write = || Ask::new(self.inner.next_id(), row, self.request.method, params);
         let own = self.options.deadline.unwrap_or(self.inner.deadline);
         // Others may have more time than a caller in a hurry.
         let outlives = own < self.inner.deadline;
         let mut store = go.store;
         // Made by whoever makes the request, and once more by who gave up on it.
-        let job = |store| Job {
+        let job = |store, now| Job {
             inner: Arc::clone(self.inner),
-            ask: ask.clone(),
+            ask: write(),
             options: self.options.of_request(),
             found: self.found.clone(),
             // Only a transaction's own hash is compared with what is written.
             written: match go.class {
-                Class::Transaction => Arc::from(self.params),
+                Class::Transaction => Some(Arc::from(self.params)),
                 Class::Never(_)
                 | Class::Fixed
                 | Class::Moving
                 | Class::Present
                 | Class::Number(_)
-                | Class::Hash(_) => Arc::clone(&self.inner.reads.nothing),
+                | Class::Hash(_) => None,
             },
             class: go.class,
             pin: go.pin,
@@ -437,27 +447,29 @@ impl Call<'_> {
             store,
             sent: go.sent,
             urgent: go.urgent,
+            now,
         };
         let key = go.flight.filter(|_| self.avoid.is_none());
         let Some(key) = key else {
-            return Box::pin(job(store).run(self.left(), None)).await;
+            return Box::pin(job(store, None).run(self.left(), None)).await;
         };
         let times = Times {
             deadline: self.deadline,
             outlives,
             timeout: self.options.timeout.unwrap_or(self.inner.timeout),
         };
+        let mut first = Some(now);
         let landed = self
             .inner
             .reads
             .flights
-            .fly(key, times, |news| {
+            .fly(key, times, now.mono, |news| {
                 let time = if outlives {
                     self.inner.deadline
                 } else {
-                    self.left()
+                    self.deadline.saturating_duration_since(news.began())
                 };
-                Box::pin(job(store.take()).run(time, Some(news)))
+                Box::pin(job(store.take(), first.take()).run(time, Some(news)))
             })
             .await;
         let Some(landed) = landed else {

@@ -5,9 +5,10 @@
 
 use bytes::Bytes;
 use highwater_core::cache::{CacheSettings, Stamp};
-use quick_cache::{Weighter, sync::Cache};
+use quick_cache::{Equivalent, Weighter, sync::Cache};
 use std::{
     cell::Cell,
+    hash::{BuildHasher, Hash, Hasher},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -16,6 +17,68 @@ use std::{
 
 /// What an entry costs beside its key and its bytes, about.
 const OVERHEAD: u64 = 256;
+
+/// What an answer is kept under: a whole request, with its hash, which is taken once.
+#[derive(Clone, Debug)]
+pub(super) struct Key {
+    hash: u64,
+    bytes: Box<[u8]>,
+}
+
+/// The same, borrowed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sought<'a> {
+    hash: u64,
+    bytes: &'a [u8],
+}
+
+impl Key {
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    fn sought(&self) -> Sought<'_> {
+        Sought {
+            hash: self.hash,
+            bytes: &self.bytes,
+        }
+    }
+}
+
+impl Sought<'_> {
+    pub(super) fn owned(self) -> Key {
+        Key {
+            hash: self.hash,
+            bytes: Box::from(self.bytes),
+        }
+    }
+}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}
+
+impl Hash for Sought<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.hash);
+    }
+}
+
+impl PartialEq for Key {
+    fn eq(&self, other: &Self) -> bool {
+        self.hash == other.hash && self.bytes == other.bytes
+    }
+}
+
+impl Eq for Key {}
+
+impl Equivalent<Key> for Sought<'_> {
+    fn equivalent(&self, key: &Key) -> bool {
+        self.hash == key.hash && *self.bytes == *key.bytes
+    }
+}
 
 /// A kept answer.
 #[derive(Clone, Debug)]
@@ -35,9 +98,9 @@ struct Weigh {
     least: u64,
 }
 
-impl Weighter<Box<[u8]>, Entry> for Weigh {
-    fn weight(&self, key: &Box<[u8]>, entry: &Entry) -> u64 {
-        size(key, entry).max(self.least)
+impl Weighter<Key, Entry> for Weigh {
+    fn weight(&self, key: &Key, entry: &Entry) -> u64 {
+        size(&key.bytes, entry).max(self.least)
     }
 }
 
@@ -47,7 +110,8 @@ const fn size(key: &[u8], entry: &Entry) -> u64 {
 
 /// The store of one pool. One that is off holds nothing.
 pub(super) struct Store {
-    cache: Option<Cache<Box<[u8]>, Entry, Weigh, foldhash::quality::RandomState>>,
+    cache: Option<Cache<Key, Entry, Weigh, foldhash::quality::RandomState>>,
+    hasher: foldhash::quality::RandomState,
     /// How many answers were kept so far.
     puts: AtomicU64,
     /// An entry larger than this would push out most of the others.
@@ -69,6 +133,7 @@ impl Store {
         });
         Self {
             cache,
+            hasher: foldhash::quality::RandomState::default(),
             puts: AtomicU64::new(0),
             largest: settings.map_or(0, |settings| settings.bytes / 8),
         }
@@ -78,16 +143,29 @@ impl Store {
         self.cache.is_some()
     }
 
-    pub(super) fn get(&self, key: &[u8]) -> Option<Entry> {
-        self.cache.as_ref()?.get(key)
+    /// What an answer to this request is kept under.
+    pub(super) fn key<'a>(&self, bytes: &'a [u8]) -> Sought<'a> {
+        Sought {
+            hash: self.hasher.hash_one(bytes),
+            bytes,
+        }
+    }
+
+    pub(super) fn get(&self, key: Sought<'_>) -> Option<Entry> {
+        self.cache.as_ref()?.get(&key)
+    }
+
+    /// The same.
+    pub(super) fn get_owned(&self, key: &Key) -> Option<Entry> {
+        self.get(key.sought())
     }
 
     /// Keeps an answer, unless a later one is there already.
-    pub(super) fn put(&self, key: Box<[u8]>, entry: Entry) -> bool {
+    pub(super) fn put(&self, key: Key, entry: Entry) -> bool {
         let Some(cache) = &self.cache else {
             return false;
         };
-        if size(&key, &entry) > self.largest {
+        if size(&key.bytes, &entry) > self.largest {
             return false;
         }
         let newer = |known: &Entry| {
@@ -95,7 +173,7 @@ impl Store {
                 && known.stamp.height > entry.stamp.height
                 && known.stamp.since == entry.stamp.since
         };
-        if cache.peek(&*key).is_some_and(|known| newer(&known)) {
+        if cache.peek(&key.sought()).is_some_and(|known| newer(&known)) {
             return false;
         }
         cache.insert(key, entry);
@@ -118,7 +196,7 @@ impl Store {
         if let Some(cache) = &self.cache {
             // The one look at all entries that copies none of them.
             cache.retain(|key, entry| {
-                total.set(total.get() + size(key, entry));
+                total.set(total.get() + size(&key.bytes, entry));
                 true
             });
         }

@@ -110,7 +110,7 @@ impl Call<'_> {
     /// Makes a log query. An end above every head is said as the specification says it: nobody who
     /// answered holds it (P-24).
     pub(super) async fn log_query(&mut self) -> Result<Answer, Error> {
-        let error = match self.read().await {
+        let error = match self.read(None).await {
             Ok(answer) => return Ok(answer),
             Err(error) => error,
         };
