@@ -2,7 +2,7 @@
 //! was given the scores of a pool before it (P-25).
 //!
 //! `cargo run --profile ci -p highwater --example warm_start [-- SEEDS]`: five nodes of the lab, two of
-//! them slow, in virtual time; a hundred calls one after the other, for twenty seeds unless told
+//! them slow, in virtual time; a hundred calls one after the other, for ten seeds unless told
 //! otherwise. The same seeds give the same table.
 
 use bytes::Bytes;
@@ -14,6 +14,7 @@ use highwater::{
         call::Delivery,
         jsonrpc::Params,
         method,
+        select::{Strategy, Weights},
         settings::{ReadSettings, Settings},
     },
     upstream::{RawReply, SendError, SendErrorKind, Upstream},
@@ -60,30 +61,53 @@ latency = { median = "1600ms", sigma = 0.3 }
 const CALLS: u64 = 100;
 /// Calls after which a pool has learned what it can be asked for.
 const LEARNING: u64 = 200;
+/// Longer than any good answer.
+const SLOW: Duration = Duration::from_millis(500);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let seeds = match std::env::args().nth(1) {
         Some(text) => text.parse()?,
-        None => 20,
+        None => 10,
     };
-    println!("first {CALLS} calls, {seeds} seeds, five endpoints of which two are slow\n");
-    println!("| race | start | p50 | p99 | slowest |");
-    println!("|---|---|---|---|---|");
-    for race in [0, 2] {
+    println!(
+        "first {CALLS} calls, {seeds} seeds, five endpoints of which two are slow: over {} ms\n",
+        SLOW.as_millis()
+    );
+    println!("| strategy | race | start | p50 | p99 | slow | slow among the first ten |");
+    println!("|---|---|---|---|---|---|---|");
+    for (name, strategy, race) in [
+        ("adaptive", Strategy::Adaptive, 0),
+        ("adaptive", Strategy::Adaptive, 2),
+        ("weighted-sum", Strategy::WeightedSum(Weights::default()), 0),
+        ("least-loaded", Strategy::LeastLoaded, 0),
+    ] {
+        let settings = Settings {
+            strategy,
+            race,
+            // Every call is a request: what is measured is the choice of its endpoint.
+            reads: ReadSettings::off(),
+            ..Settings::gateway()
+        };
         let (mut cold, mut warm) = (Vec::new(), Vec::new());
         for seed in 0..seeds {
-            let scores = played(seed, race, None, &mut cold)?;
-            played(seed, race, Some(&scores), &mut warm)?;
+            let scores = played(seed, &settings, None, &mut cold)?;
+            played(seed, &settings, Some(&scores), &mut warm)?;
         }
-        for (name, times) in [("cold", &mut cold), ("warm", &mut warm)] {
+        let race = match race {
+            0 => "off".to_owned(),
+            width => width.to_string(),
+        };
+        for (start, times) in [("cold", &mut cold), ("warm", &mut warm)] {
+            let first = times
+                .chunks(CALLS as usize)
+                .flat_map(|of_one| &of_one[..10]);
+            let first = slow_share(first);
+            let slow = slow_share(times.iter());
             times.sort_unstable();
-            let [p50, p99, most] = [0.5, 0.99, 1.0].map(|share| quantile(times, share));
-            let race = if race == 0 {
-                "off".to_owned()
-            } else {
-                race.to_string()
-            };
-            println!("| {race} | {name} | {p50} ms | {p99} ms | {most} ms |");
+            let [p50, p99] = [0.5, 0.99].map(|share| quantile(times, share));
+            println!(
+                "| {name} | {race} | {start} | {p50} ms | {p99} ms | {slow:.1} % | {first:.1} % |"
+            );
         }
     }
     Ok(())
@@ -92,7 +116,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// The times of the first calls of a pool, and what it has learned in the end.
 fn played(
     seed: u64,
-    race: u16,
+    settings: &Settings,
     scores: Option<&Scores>,
     times: &mut Vec<Duration>,
 ) -> Result<Scores, Box<dyn Error>> {
@@ -101,7 +125,7 @@ fn played(
         .start_paused(true)
         .build()?;
     runtime.block_on(async {
-        let pool = pool(seed, race)?;
+        let pool = pool(seed, settings)?;
         if let Some(scores) = scores {
             pool.restore_scores(scores)?;
         }
@@ -124,18 +148,12 @@ fn played(
     })
 }
 
-fn pool(seed: u64, race: u16) -> Result<Pool, Box<dyn Error>> {
+fn pool(seed: u64, settings: &Settings) -> Result<Pool, Box<dyn Error>> {
     let scenario = Scenario::parse(SCENARIO, Some(seed)).map_err(|error| format!("{error:?}"))?;
-    let settings = Settings {
-        race,
-        // Every call is a request: what is measured is the choice of its endpoint.
-        reads: ReadSettings::off(),
-        ..Settings::gateway()
-    };
     let start = Instant::now();
     let builder = Pool::builder()
         .chain(ChainId(scenario.chain.chain_id))
-        .settings(settings)
+        .settings(settings.clone())
         .seed(seed);
     let (_, nodes) = scenario.build();
     let pool = nodes.into_iter().fold(builder, |builder, node| {
@@ -181,6 +199,16 @@ impl Upstream for Way {
             }
         })
     }
+}
+
+/// How many of them are slow, in per cent.
+fn slow_share<'a>(times: impl Iterator<Item = &'a Duration>) -> f64 {
+    let (mut slow, mut all) = (0_u32, 0_u32);
+    for time in times {
+        all += 1;
+        slow += u32::from(*time > SLOW);
+    }
+    100.0 * f64::from(slow) / f64::from(all.max(1))
 }
 
 /// The time that this share of the sorted times does not exceed, in milliseconds.
