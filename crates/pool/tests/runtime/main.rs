@@ -3,6 +3,7 @@
 //! One test, for it counts the threads of its process.
 
 #![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use highwater::{
     CallOptions, Payload, Pool, Request,
