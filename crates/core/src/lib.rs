@@ -72,3 +72,8 @@ pub mod transaction;
 
 pub use id::{Address, AttemptId, ChainId, EndpointId, TxHash};
 pub use now::Now;
+
+/// The example of the README is a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}

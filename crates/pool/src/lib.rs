@@ -99,3 +99,8 @@ pub use snapshot::{Counters, EndpointSnapshot, MethodCounters, Snapshot};
 #[cfg(feature = "alloy")]
 pub use tokio_util::sync::CancellationToken;
 pub use totals::{Totals, TotalsError};
+
+/// The examples of the README are tests.
+#[cfg(all(doctest, feature = "alloy"))]
+#[doc = include_str!("../README.md")]
+mod readme {}

@@ -12,9 +12,14 @@ use crate::{
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use highwater_core::{
-    ChainId, jsonrpc::Params, method::Descriptor, router::Identity, select::Strategy,
+    ChainId,
+    jsonrpc::Params,
+    method::{Descriptor, lookup},
+    router::Identity,
+    select::Strategy,
     settings::Settings,
 };
+use serde_json::value::RawValue;
 use std::{fmt, future::Future, sync::Arc, time::Duration};
 
 /// Many endpoints of one chain as one. Cheap to clone.
@@ -136,6 +141,27 @@ impl Pool {
             return Box::pin(filters::request(&self.inner, request, options)).await;
         }
         reads::request(&self.inner, request, options, None).await
+    }
+
+    /// [`Pool::request`] by a method's name, with parameters that are written already, as serde leaves
+    /// them: nothing is read into a value and written again (P-17).
+    ///
+    /// Cancellation, errors, panics: as for [`Pool::request`].
+    ///
+    /// # Errors
+    /// No endpoint answered; see [`Error`].
+    pub async fn request_raw(
+        &self,
+        method: &str,
+        params: &RawValue,
+        options: CallOptions,
+    ) -> Result<Answer, Error> {
+        let request = Request {
+            method,
+            descriptor: lookup(method),
+            params: Params::of(Some(params.get())),
+        };
+        self.request(request, options).await
     }
 
     /// Checks the chain id of every endpoint that is not checked yet, all at once, each within

@@ -7,6 +7,7 @@ use highwater::{
     upstream::{RawReply, SendError, Upstream},
 };
 use http::HeaderMap;
+use serde_json::value::RawValue;
 use std::{sync::Arc, time::Duration};
 
 const CALL: &str = r#"[{"to":"0x6b175474e89094c44da98b954eedeac495271d0f","data":"0x70a08231000000000000000000000000f39fd6e51aad88f6f4ce6ab8827279cfffb92266"},"latest"]"#;
@@ -66,10 +67,20 @@ async fn an_answer_from_memory_allocates_nothing() {
     let first = call().await.unwrap();
     assert_eq!(first.origin(), Origin::Endpoint);
     // The thread's buffer for keys is made by the first look.
-    assert_eq!(call().await.unwrap().origin(), Origin::Cache);
+    let kept = call().await.unwrap();
+    assert_eq!(kept.origin(), Origin::Cache);
     let hit = allocation_counter::measure(|| {
         let hit = call().now_or_never().unwrap().unwrap();
         assert_eq!(hit.origin(), Origin::Cache);
+    });
+    assert_eq!(hit.count_total, 0, "{hit:?}");
+    let params = RawValue::from_string(CALL.to_owned()).unwrap();
+    let raw = || pool.request_raw("eth_call", &params, CallOptions::default());
+    let hit = allocation_counter::measure(|| {
+        let hit = raw().now_or_never().unwrap().unwrap();
+        assert_eq!(hit.origin(), Origin::Cache);
+        // The bytes that are kept, not a copy.
+        assert_eq!(hit.bytes().as_ptr(), kept.bytes().as_ptr());
     });
     assert_eq!(hit.count_total, 0, "{hit:?}");
     let told = allocation_counter::measure(|| {

@@ -98,8 +98,9 @@ pub enum Params<'a> {
 }
 
 impl<'a> Params<'a> {
-    /// `value` is one JSON value, or an absent one.
-    fn of(value: Option<&'a str>) -> Self {
+    /// `value` is one JSON value without blanks around it, or an absent one.
+    #[must_use]
+    pub fn of(value: Option<&'a str>) -> Self {
         let Some(value) = value else {
             return Self::Absent;
         };

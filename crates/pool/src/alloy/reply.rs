@@ -9,15 +9,7 @@ use std::time::Duration;
 
 /// The parameters of a request.
 pub(crate) fn params(request: &SerializedRequest) -> Params<'_> {
-    let Some(raw) = request.params() else {
-        return Params::Absent;
-    };
-    match raw.get() {
-        "null" => Params::Null,
-        text if text.starts_with('[') => Params::Array(text),
-        text if text.starts_with('{') => Params::Object(text),
-        text => Params::Scalar(text),
-    }
+    Params::of(request.params().map(|raw| raw.get()))
 }
 
 /// An endpoint's answer, its bytes as they came.

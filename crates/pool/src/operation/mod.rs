@@ -8,6 +8,7 @@
 //! | `memory` | what a pinned transport failed with, so that it is known again |
 //! | `context` | one attempt: until when it may send, and where |
 //! | `request` | one request of an attempt |
+//! | `sending` | a raw transaction in the pool's memory of sends |
 //! | `transport`, `pinned` | the provider that a closure gets |
 //! | `run` | attempts, waits, switches |
 //! | `waiting` | who waits for an endpoint |
@@ -22,6 +23,7 @@ mod options;
 mod pinned;
 mod request;
 mod run;
+mod sending;
 mod transport;
 mod waiting;
 

@@ -1,6 +1,6 @@
 //! One request of a run: once, to its endpoint, by itself.
 
-use super::{context::Context, error::PinnedFault};
+use super::{context::Context, error::PinnedFault, sending::Sending};
 use crate::{
     Attempt,
     alloy::{failure, is_subscription, params, success},
@@ -75,6 +75,7 @@ impl Context {
         let row = lookup(method);
         let (ticket, ask, meanings) = self.begin(method, params).await?;
         let under_way = UnderWay::new(self.pool.clone(), ticket);
+        let mut sending = Sending::begin(&self.pool, &self.node, row, params);
         let repeat = if row.is_read() {
             Repeat::Elsewhere
         } else {
@@ -82,6 +83,9 @@ impl Context {
         };
         let judged = exchange(&meanings, &self.node, &ask, self.timeout, repeat).await;
         under_way.settle(&judged.settled);
+        if let Some(sending) = &mut sending {
+            sending.on_end(&judged);
+        }
         self.see(method, params, &judged);
         Ok(judged)
     }

@@ -14,7 +14,7 @@ use futures_util::{StreamExt, stream::FuturesUnordered};
 use rustls::{ClientConfig, RootCertStore, pki_types::ServerName};
 use std::{
     net::{IpAddr, SocketAddr},
-    sync::Arc,
+    sync::{Arc, LazyLock},
     time::Duration,
 };
 use tokio::net::TcpStream;
@@ -141,7 +141,18 @@ async fn race(addresses: &[SocketAddr]) -> Result<TcpStream, SendErrorKind> {
     }
 }
 
+/// With the shipped roots alone, one for all endpoints of all pools: the roots are held once, and a TLS
+/// session with a host is taken up again by whoever connects there next.
+static SHIPPED: LazyLock<TlsConnector> = LazyLock::new(|| trusting(&ExtraRoots::default()));
+
 fn connector(extra: &ExtraRoots) -> TlsConnector {
+    if extra.certificates().is_empty() {
+        return SHIPPED.clone();
+    }
+    trusting(extra)
+}
+
+fn trusting(extra: &ExtraRoots) -> TlsConnector {
     let mut roots = RootCertStore {
         roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
     };
@@ -159,6 +170,20 @@ fn connector(extra: &ExtraRoots) -> TlsConnector {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // L-5: many networks in one manager.
+    #[test]
+    fn pools_without_roots_of_their_own_share_one_tls_configuration() {
+        let config = |url: &str, roots: &ExtraRoots| {
+            let target = Target::new(&url.parse().unwrap(), roots).unwrap();
+            Arc::clone(target.tls.unwrap().0.config())
+        };
+        let shipped = ExtraRoots::default();
+        let one = config("https://one.example/", &shipped);
+        assert!(Arc::ptr_eq(&one, &config("https://two.example/", &shipped)));
+        let own = ExtraRoots::default().der(vec![0]);
+        assert!(!Arc::ptr_eq(&one, &config("https://one.example/", &own)));
+    }
 
     // RFC 8305, section 4
     #[test]

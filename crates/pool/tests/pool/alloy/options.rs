@@ -5,7 +5,9 @@ use alloy_network::Ethereum;
 use alloy_primitives::Address;
 use alloy_provider::{Provider, ProviderCall};
 use alloy_rpc_client::RpcClient;
-use highwater::{CallOptions, Error, PoolCallExt};
+use highwater::{CallOptions, Error, Pool, PoolCallExt};
+use highwater_lab::sockets::{Answer, ScriptedNode};
+use http::{HeaderValue, header};
 
 fn within(time: std::time::Duration) -> CallOptions {
     CallOptions {
@@ -43,4 +45,30 @@ async fn a_providers_call_takes_options_where_it_is_a_request() {
     call.await.unwrap_err();
     let ready: ProviderCall<(), u64> = ProviderCall::ready(Ok(1));
     assert!(ready.pool(within(ms(100))).is_err());
+}
+
+// L-2: a credential that is meant for one endpoint would be told to another one.
+#[tokio::test]
+async fn headers_of_a_request_reach_no_endpoint() {
+    let node = ScriptedNode::start().await;
+    node.on("eth_gasPrice").always(Answer::result("\"0x1\""));
+    let pool = Pool::builder().chain(1).endpoint(node.url());
+    let client = RpcClient::new(pool.build().unwrap().transport(), false);
+    let call = client.request_noparams::<String>("eth_gasPrice");
+    let call = call.map_meta(|mut meta| {
+        let secret = HeaderValue::from_static("Bearer secret");
+        meta.headers_mut().insert(header::AUTHORIZATION, secret);
+        meta
+    });
+    assert_eq!(call.await.unwrap(), "0x1");
+    let requests = node.record().requests();
+    let asked = requests
+        .iter()
+        .find(|one| one.calls[0].method == "eth_gasPrice");
+    assert!(asked.unwrap().http.header("content-type").is_some());
+    assert!(
+        requests
+            .iter()
+            .all(|one| one.http.header("authorization").is_none())
+    );
 }

@@ -4,6 +4,8 @@ mod accounts;
 mod broadcasts;
 mod lookups;
 mod memory;
+#[cfg(feature = "alloy")]
+mod pinned;
 mod private;
 mod receipts;
 
