@@ -27,7 +27,7 @@ mod shelf;
 pub use bloom::{Bloom, Blooms};
 pub use caps::Caps;
 pub use filter::Filter;
-pub use index::{Ask, Found, Index, Told};
+pub use index::{Ask, Found, Index, Piece, Told};
 pub use list::{Fault, List, Log, count, is_foreign};
 pub use plan::{Part, Plan, TooMany};
 pub use shelf::{Cut, Shelf};

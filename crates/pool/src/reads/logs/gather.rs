@@ -299,9 +299,9 @@ impl<'a> Gathering<'a, '_> {
             .iter()
             .map(|(_, got)| got.answer.result().unwrap_or_default())
             .collect();
-        let endpoints: Vec<Arc<str>> = parts
+        let endpoints: Vec<(u64, Arc<str>)> = parts
             .iter()
-            .map(|(_, got)| Arc::clone(&got.answer.endpoint))
+            .map(|(part, got)| (part.to, Arc::clone(&got.answer.endpoint)))
             .collect();
         let Part { from, to } = self.start.missing;
         let merged = (results.len() > 1).then(|| merge::joined(&[], &results));
@@ -317,7 +317,7 @@ impl<'a> Gathering<'a, '_> {
             .keep(&self.start, list.as_ref(), &endpoints, pieces);
         if seam == Seam::Unknown {
             // The header that says it was not read yet.
-            Box::pin(self.call.read_header(endpoints.last())).await;
+            Box::pin(self.call.read_header(endpoints.last().map(|(_, last)| last))).await;
             seam = self
                 .call
                 .keep(&self.start, list.as_ref(), &endpoints, pieces);
@@ -392,7 +392,7 @@ impl Call<'_> {
         &self,
         start: &Start,
         list: Option<&(&Filter, List<'_>)>,
-        endpoints: &[Arc<str>],
+        endpoints: &[(u64, Arc<str>)],
         pieces: usize,
     ) -> Seam {
         let inner = self.inner;

@@ -11,7 +11,7 @@ use highwater_core::{
     Now,
     cache::View,
     event::{CacheEnd, Event},
-    logs::{Ask, Cut, Filter, Found, List, Part, Told},
+    logs::{Ask, Cut, Filter, Found, List, Part, Piece, Told},
     router::Reader,
 };
 use smallvec::SmallVec;
@@ -138,7 +138,7 @@ pub(super) fn put(
     filter: &Filter,
     part: Part,
     list: &List<'_>,
-    endpoints: &[Arc<str>],
+    endpoints: &[(u64, Arc<str>)],
     known: Known,
     now: Now,
 ) {
@@ -146,36 +146,38 @@ pub(super) fn put(
         return;
     };
     let cache = inner.cache_settings(&state.router);
-    let (Some(cache), Some(policy), Some(last)) = (cache, state.sight.policy(), endpoints.last())
+    let (Some(cache), Some(policy), Some((_, last))) =
+        (cache, state.sight.policy(), endpoints.last())
     else {
         return;
     };
     for log in list.logs() {
         state.sight.blooms.on_log(log.number, &log.hash, filter);
     }
-    let places = endpoints.iter().filter_map(|label| state.labelled(label));
-    let mut voices: SmallVec<[u16; 4]> = places
-        .filter_map(|endpoint| state.router.voice(endpoint))
+    let pieces: SmallVec<[Piece; 4]> = endpoints
+        .iter()
+        .map(|(to, label)| Piece {
+            to: *to,
+            voice: state
+                .labelled(label)
+                .and_then(|endpoint| state.router.voice(endpoint)),
+        })
         .collect();
-    voices.sort_unstable();
-    voices.dedup();
     let view = state
         .sight
         .view(&state.router, reader, Some(cache), policy, now);
     let recent = view.recent;
-    let sign = recent
-        .hash_at(part.to)
-        .and_then(|hash| state.sight.blooms.sign(part.to, &hash, filter));
+    let mut voices = pieces.iter().filter_map(|piece| piece.voice);
     let told = Told {
         from: part.from,
         to: part.to,
         list,
         pinned: known.pinned,
         all_hold: known.all_hold,
-        rival: voices.iter().any(|voice| recent.is_rival(*voice, now.mono)),
-        voices: &voices,
+        rival: voices.any(|voice| recent.is_rival(voice, now.mono)),
+        pieces: &pieces,
         endpoint: last,
-        sign: sign.is_some(),
+        blooms: &state.sight.blooms,
         at: known.at,
         since: known.since,
     };
