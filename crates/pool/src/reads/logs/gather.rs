@@ -317,7 +317,11 @@ impl<'a> Gathering<'a, '_> {
             .keep(&self.start, list.as_ref(), &endpoints, pieces);
         if seam == Seam::Unknown {
             // The header that says it was not read yet.
-            Box::pin(self.call.read_header(endpoints.last().map(|(_, last)| last))).await;
+            Box::pin(
+                self.call
+                    .read_header(endpoints.last().map(|(_, last)| last)),
+            )
+            .await;
             seam = self
                 .call
                 .keep(&self.start, list.as_ref(), &endpoints, pieces);

@@ -47,6 +47,23 @@ fn no_list_is_short_doubled_disordered_or_of_a_chain_that_is_gone() {
     assert!(totals.reorgs * 100 > totals.queries, "{totals:?}");
 }
 
+/// Seeds that once had a wrong answer.
+const BROKEN: [u64; 2] = [
+    // Logs of a branch that nobody told went into the index, became final there, and got a tail of the
+    // other branch.
+    3058, // They were served after another branch was told.
+    133,
+];
+
+// P-14, P-21
+#[test]
+fn seeds_that_once_had_a_wrong_answer_have_none() {
+    for seed in BROKEN {
+        let totals = play(seed);
+        assert!(totals.wrong.is_empty(), "{totals:#?}");
+    }
+}
+
 // B-3
 #[test]
 fn the_same_seed_gives_the_same_queries() {

@@ -1,9 +1,10 @@
 //! Log queries through a pool whose nodes lag, refuse, cut and follow reorganisations late, held against
 //! a scan of the chain.
 //!
-//! An answer is right if it is what some node's chain had within the last moments: nobody can know of a
-//! reorganisation before a node tells a header of it. Which logs a block has follows from its number and
-//! its branch.
+//! An answer is right if it is what some node's chain had while the query was under way. It may also be
+//! what a chain before had, within the last moments, as long as the pool could not know better when the
+//! query came: fewer nodes had told a header of another branch than had told one of that chain's from the
+//! fork on. Which logs a block has follows from its number and its branch.
 
 mod chain;
 mod node;
@@ -39,8 +40,8 @@ use tokio::time::{Instant, sleep};
 const OF_ONE: u64 = 200;
 /// The first head.
 const START: u64 = 150;
-/// How long after a reorganisation answers of the branch before are excused: the latest node follows it,
-/// the next block comes, a probe finds it (one in three is left out), and its header is read.
+/// How old a chain may be that nothing told denies: the latest node follows a reorganisation, the next
+/// block comes, a probe finds it (one in three is left out), and its header is read.
 const NOTICE: Duration = Duration::from_millis(7000);
 const BLOCK: Duration = Duration::from_millis(1000);
 /// The deepest reorganisation. What the chain calls final is below it.
