@@ -213,6 +213,28 @@ impl Told<'_> {
         proven
     }
 
+    /// Whether its pieces are seen to be of one chain: all but the last one of what is known as the chain, and
+    /// that one on top of it, whichever branch it is of above. What is final is of any chain.
+    #[must_use]
+    pub fn is_of_one_chain(&self, filter: &Filter, view: &View<'_>) -> bool {
+        let [.., before, last] = self.pieces else {
+            return true;
+        };
+        if last_final(view) >= Some(before.to) {
+            return true;
+        }
+        let proven = self.proven(filter, view);
+        let stated = |voice| view.recent.stated(voice, view.now);
+        let is_on_top = || {
+            let logs = self.list.logs().iter().rev();
+            let mut above = logs.take_while(|log| log.number > before.to);
+            proven >= Some(last.to)
+                || last.voice.and_then(stated) >= Some(before.to)
+                || above.any(|log| view.recent.hash_at(log.number) == Some(log.hash))
+        };
+        proven >= Some(before.to) && is_on_top()
+    }
+
     /// Whether a header of the chain says that a block has no such log.
     fn is_signed(&self, number: u64, filter: &Filter, view: &View<'_>) -> bool {
         let hash = view.recent.hash_at(number);

@@ -1,7 +1,7 @@
 //! Many simulated log queries: none is answered short, with a log twice, out of order, or of a block that
 //! left the chain.
 
-use crate::simulated::logs::{play, play_many};
+use crate::simulated::logs::{NARROW, play, play_many};
 use std::collections::BTreeMap;
 
 /// Queries of an ordinary run and of a long one.
@@ -45,6 +45,23 @@ fn no_list_is_short_doubled_disordered_or_of_a_chain_that_is_gone() {
     assert!(totals.tails * 50 > totals.queries, "{totals:?}");
     assert!(totals.parts * 20 > totals.queries, "{totals:?}");
     assert!(totals.reorgs * 100 > totals.queries, "{totals:?}");
+}
+
+// P-23
+#[test]
+fn lists_of_many_narrow_parts_are_of_one_chain() {
+    let number = |name: &str| std::env::var(name).ok()?.parse().ok();
+    let totals = play_many(
+        NARROW + number("HIGHWATER_SEED").unwrap_or(0),
+        number("HIGHWATER_NARROW").unwrap_or(2000),
+    );
+    println!(
+        "{} answered, {} refused, {} parts, {} index {} tails",
+        totals.answered, totals.refused, totals.parts, totals.index, totals.tails
+    );
+    assert!(totals.wrong.is_empty(), "{:#?}", totals.wrong);
+    assert!(totals.answered * 10 > totals.queries * 7, "{totals:?}");
+    assert!(totals.parts * 5 > totals.queries, "{totals:?}");
 }
 
 /// Seeds that once had a wrong answer.

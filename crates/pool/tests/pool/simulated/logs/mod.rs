@@ -38,6 +38,8 @@ use tokio::time::{Instant, sleep};
 
 /// Queries of one seed.
 const OF_ONE: u64 = 200;
+/// Seeds with this bit are of nodes that take a few blocks at once only, fewer than are not final.
+pub(crate) const NARROW: u64 = 1 << 40;
 /// The first head.
 const START: u64 = 150;
 /// How old a chain may be that nothing told denies: the latest node follows a reorganisation, the next
@@ -128,7 +130,10 @@ impl Play {
             .timeout(Duration::from_secs(2))
             .deadline(Duration::from_secs(8));
         for place in 0..count {
-            let limit = (limited || rng.chance(0.2)).then(|| 20 + rng.below(60));
+            let limit = match seed & NARROW {
+                0 => (limited || rng.chance(0.2)).then(|| 20 + rng.below(60)),
+                _ => Some(3 + rng.below(8)),
+            };
             let late = [0, 0, 300, 900, 2500][pick(&mut rng, 5)];
             let habits = Habits {
                 limit,
