@@ -66,6 +66,12 @@ impl Put {
     }
 
     fn into(self, shelf: &mut Shelf, chain: &Chain) -> Result<(), Refusal> {
+        self.told(chain, |told| {
+            shelf.put(&any(), told, WINDOW, MOST, &chain.view())
+        })
+    }
+
+    fn told<T>(self, chain: &Chain, take: impl FnOnce(&Told<'_>) -> T) -> T {
         let scan = || format!("[{}]", chain.scan(&Wanted::default(), self.from, self.to));
         let text = self.text.unwrap_or_else(scan);
         let list = List::read(&text, &any(), self.from, self.to).unwrap();
@@ -86,7 +92,7 @@ impl Put {
             at: chain.now,
             since: chain.recent.mark(),
         };
-        shelf.put(&any(), &told, WINDOW, MOST, &chain.view())
+        take(&told)
     }
 }
 
@@ -291,6 +297,49 @@ fn blocks_of_which_nothing_says_that_they_are_of_the_chain_are_not_indexed() {
     assert_eq!(range(&chain, 50, &[100], &silent), Ok((50, 60)));
     assert_eq!(range(&chain, 50, &[100], &told), Ok((50, 100)));
     assert_eq!(range(&chain, 100, &[100], &silent), Ok((100, 100)));
+}
+
+// P-23
+#[test]
+fn pieces_that_are_not_final_are_of_one_chain_only_where_something_says_so() {
+    let mut chain = chain(70);
+    // Logs in 75 and 95 only. What is at or below 60 is final.
+    while chain.head() < 100 {
+        let bare = !matches!(chain.head() + 1, 75 | 95);
+        chain.grow(if bare { vec![] } else { vec![log()] });
+    }
+    let is_one = |to, bare: &[u64], parts: &[(u64, Option<u16>)]| {
+        let put = Put {
+            bare: bare.to_vec(),
+            pieces: pieces(parts),
+            ..Put::new(50, to)
+        };
+        put.told(&chain, |told| told.is_of_one_chain(&any(), &chain.view()))
+    };
+    assert!(is_one(100, &[], &[(100, None)]));
+    // All but the last is final.
+    assert!(is_one(100, &[], &[(55, None), (60, None), (100, None)]));
+    assert!(!is_one(100, &[], &[(55, None), (72, None), (100, None)]));
+    // Each by a log in its last block, by who gave it, or by headers.
+    assert!(is_one(100, &[], &[(75, None), (100, None)]));
+    assert!(!is_one(100, &[], &[(80, None), (100, None)]));
+    assert!(is_one(100, &[], &[(80, Some(0)), (100, None)]));
+    let bare = [76, 77, 78, 79, 80];
+    assert!(is_one(100, &bare, &[(80, None), (100, None)]));
+    assert!(!is_one(100, &bare[1..], &[(80, None), (100, None)]));
+    // The last one may be of any branch above the one before, and of none below.
+    assert!(!is_one(90, &bare, &[(80, None), (90, None)]));
+    assert!(is_one(90, &bare, &[(80, None), (90, Some(0))]));
+    assert!(!is_one(
+        90,
+        &[76, 77, 78, 79, 80, 81],
+        &[(80, None), (90, None)]
+    ));
+    assert!(is_one(
+        82,
+        &[76, 77, 78, 79, 80, 81, 82],
+        &[(80, None), (82, None)]
+    ));
 }
 
 // P-21
