@@ -45,15 +45,15 @@ impl Chain {
         later.saturating_sub(1)
     }
 
-    /// The versions whose logs are a right answer to a call, newest first: those that a node was on while
-    /// it was under way, and those before it that what nodes had told by then did not deny, for so long at
-    /// most.
+    /// The versions whose logs are a right answer to a call, newest first, each with the block from which on
+    /// they are not: those that a node was on while it was under way, and those before it as far as what
+    /// nodes had told by then did not deny them, for so long at most.
     pub(super) fn right(
         &self,
         called: Duration,
-        denied: &[bool],
+        denied: &[u64],
         most: Duration,
-    ) -> impl Iterator<Item = &Version> {
+    ) -> impl Iterator<Item = (&Version, u64)> {
         let now = self.start.elapsed();
         let oldest = self.at(called.saturating_sub(most));
         let lates = self.late.iter().copied();
@@ -63,17 +63,20 @@ impl Chain {
                 (self.at(from), self.at(to))
             })
             .collect();
-        let is_right = move |place: &usize| {
-            let was_seen = seen.iter().any(|(from, to)| (from..=to).contains(&place));
-            was_seen || (*place >= oldest && denied.get(*place) == Some(&false))
+        let until = move |place: usize| {
+            if seen.iter().any(|(from, to)| (from..=to).contains(&&place)) {
+                Some(u64::MAX)
+            } else {
+                denied.get(place).copied().filter(|_| place >= oldest)
+            }
         };
-        let all = (0..self.versions.len()).rev().filter(is_right);
-        all.map(|place| &self.versions[place])
+        let all = (0..self.versions.len()).rev();
+        all.filter_map(move |place| Some((&self.versions[place], until(place)?)))
     }
 
-    /// Which versions are denied by what was told until now: as many nodes told a block last that is on
-    /// another branch as told one of theirs from the fork on.
-    pub(super) fn denied(&self) -> Vec<bool> {
+    /// The lowest block of each version that is denied by what was told until now: as many nodes told a block
+    /// last that is on another branch as told one of its from the fork on. `u64::MAX`: none is.
+    pub(super) fn denied(&self) -> Vec<u64> {
         let now = self.start.elapsed();
         let told: Vec<(&Version, u64)> = self
             .told
@@ -82,13 +85,13 @@ impl Chain {
             .filter(|told| told.at + STALE >= now)
             .map(|told| (&self.versions[told.version], told.height))
             .collect();
-        let is_denied = |version: &Version| {
+        let lowest_denied = |version: &Version| {
             let forks: Vec<Option<u64>> = told
                 .iter()
                 .map(|(other, height)| version.fork(other, *height))
                 .collect();
             let Some(lowest) = forks.iter().flatten().min() else {
-                return false;
+                return u64::MAX;
             };
             let denials = forks.iter().flatten().count();
             let confirms = told
@@ -96,9 +99,13 @@ impl Chain {
                 .zip(&forks)
                 .filter(|((_, height), fork)| fork.is_none() && height >= lowest)
                 .count();
-            denials >= confirms
+            if denials >= confirms {
+                *lowest
+            } else {
+                u64::MAX
+            }
         };
-        self.versions.iter().map(is_denied).collect()
+        self.versions.iter().map(lowest_denied).collect()
     }
 }
 

@@ -276,14 +276,14 @@ impl Play {
         // The block that `latest` was: as the answer says, or any that a node had as its head.
         let end = to.or(answer.block());
         let mut nearest: Option<Vec<Breach>> = None;
-        for version in chain.right(called, &denied, NOTICE) {
+        for (version, until) in chain.right(called, &denied, NOTICE) {
             // A range that the pin would turn round went out as it was written, and an empty list does not
             // say where it ends.
             let ends = match end {
                 Some(end) => end..=end,
                 None => from..=version.head(),
             };
-            for end in ends.filter(|end| *end <= version.head()) {
+            for end in ends.filter(|end| *end <= version.head() && *end < until) {
                 let wrong = compare(&got, &version.places(&wanted, from, end));
                 if wrong.is_empty() {
                     return;
