@@ -1,6 +1,6 @@
 //! The logs of one filter over the newest blocks (P-21).
 
-use super::{Filter, List, list::Seen};
+use super::{Blooms, Filter, List, list::Seen};
 use crate::{
     answer::Hash,
     cache::{Miss, Refusal, View},
@@ -77,6 +77,15 @@ pub enum Found {
     Nothing(Miss),
 }
 
+/// The blocks of an answer that one endpoint gave, from the end of the piece before on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// The last one.
+    pub to: u64,
+    /// Who gave them; `None`: nobody who is known any more.
+    pub voice: Option<u16>,
+}
+
 /// An answer that may be indexed, and what was known when it was asked for.
 #[derive(Clone, Debug)]
 pub struct Told<'a> {
@@ -92,12 +101,12 @@ pub struct Told<'a> {
     pub all_hold: bool,
     /// One of those who answered is on another branch than the chain.
     pub rival: bool,
-    /// The voices of those who answered.
-    pub voices: &'a [u16],
+    /// Which of its blocks each of those gave who answered, lowest first.
+    pub pieces: &'a [Piece],
     /// The label of whoever gave the end.
     pub endpoint: &'a Arc<str>,
-    /// Something else says that the newest block has no such logs (rule `suspect`).
-    pub sign: bool,
+    /// What headers say of blocks without such logs (rule `suspect`).
+    pub blooms: &'a Blooms,
     /// When it was asked for.
     pub at: Instant,
     /// [`Recent::mark`](crate::recent::Recent::mark) when it was asked for.
@@ -109,7 +118,12 @@ impl Told<'_> {
     ///
     /// # Errors
     /// Why none of them.
-    pub fn indexable(&self, window: u64, view: &View<'_>) -> Result<(u64, u64), Refusal> {
+    pub fn indexable(
+        &self,
+        filter: &Filter,
+        window: u64,
+        view: &View<'_>,
+    ) -> Result<(u64, u64), Refusal> {
         let settings = view.settings.as_ref().ok_or(Refusal::Off)?;
         if window == 0 {
             return Err(Refusal::Off);
@@ -144,11 +158,14 @@ impl Told<'_> {
             if view.recent.is_disputed(to) {
                 return Err(Refusal::Disputed);
             }
-            if !view.recent.is_linked_since(self.since) || !view.is_watched(settings) {
-                to = last_final(view).ok_or(Refusal::Unlinked)?.min(to);
-            }
+            let sure = if view.recent.is_linked_since(self.since) && view.is_watched(settings) {
+                self.proven(filter, view)
+            } else {
+                last_final(view)
+            };
+            to = sure.ok_or(Refusal::Unlinked)?.min(to);
         }
-        let bare = to >= head && !self.list.has(to) && !self.sign;
+        let bare = to >= head && !self.list.has(to) && !self.is_signed(to, filter, view);
         if bare {
             to = to.checked_sub(1).ok_or(Refusal::Empty)?;
         }
@@ -163,6 +180,66 @@ impl Told<'_> {
         }
         Ok((from, to))
     }
+
+    /// The block up to which the list is known to be of the chain; `None`: nothing says so of any. It need
+    /// not be: whoever gave it may be on another branch that nobody has told, and without a log above the
+    /// fork, or below the lowest hash that is known, no hash would ever differ. What is final is of any
+    /// chain. Above that a log in a block of the chain says that whoever gave it is on it up to there, and so
+    /// does the newest header of the same voice. A block that cannot have such a log needs nobody's word.
+    fn proven(&self, filter: &Filter, view: &View<'_>) -> Option<u64> {
+        let recent = view.recent;
+        let mut proven = last_final(view);
+        let mut from = self.from;
+        for piece in self.pieces {
+            let logs = self.list.logs().iter().rev();
+            let tied = logs
+                .skip_while(|log| log.number > piece.to)
+                .take_while(|log| log.number >= from)
+                .find(|log| recent.hash_at(log.number) == Some(log.hash));
+            let stated = piece
+                .voice
+                .and_then(|voice| recent.stated(voice, view.now))
+                .filter(|tip| *tip >= from);
+            let stated = stated.map(|tip| tip.min(piece.to));
+            proven = proven.max(tied.map(|log| log.number)).max(stated);
+            let first = proven.map_or(from, |proven| proven.saturating_add(1).max(from));
+            let signed = (first..=piece.to).take_while(|next| self.is_signed(*next, filter, view));
+            proven = proven.max(signed.last());
+            if proven < Some(piece.to) {
+                break;
+            }
+            from = piece.to.saturating_add(1);
+        }
+        proven
+    }
+
+    /// Whether its pieces are seen to be of one chain: all but the last one of what is known as the chain, and
+    /// that one on top of it, whichever branch it is of above. What is final is of any chain.
+    #[must_use]
+    pub fn is_of_one_chain(&self, filter: &Filter, view: &View<'_>) -> bool {
+        let [.., before, last] = self.pieces else {
+            return true;
+        };
+        if last_final(view) >= Some(before.to) {
+            return true;
+        }
+        let proven = self.proven(filter, view);
+        let stated = |voice| view.recent.stated(voice, view.now);
+        let is_on_top = || {
+            let logs = self.list.logs().iter().rev();
+            let mut above = logs.take_while(|log| log.number > before.to);
+            proven >= Some(last.to)
+                || last.voice.and_then(stated) >= Some(before.to)
+                || above.any(|log| view.recent.hash_at(log.number) == Some(log.hash))
+        };
+        proven >= Some(before.to) && is_on_top()
+    }
+
+    /// Whether a header of the chain says that a block has no such log.
+    fn is_signed(&self, number: u64, filter: &Filter, view: &View<'_>) -> bool {
+        let hash = view.recent.hash_at(number);
+        hash.is_some_and(|hash| self.blooms.sign(number, &hash, filter).is_some())
+    }
 }
 
 impl Index {
@@ -176,10 +253,12 @@ impl Index {
             at: told.at,
             since: view.recent.mark(),
             sure: last_final(view),
-            voices: SmallVec::from(told.voices),
+            voices: told.pieces.iter().filter_map(|piece| piece.voice).collect(),
             endpoint: Arc::clone(told.endpoint),
             bytes: 0,
         };
+        index.voices.sort_unstable();
+        index.voices.dedup();
         index.weigh();
         index
     }

@@ -3,6 +3,7 @@
 //!
 //! | file | what it holds |
 //! |---|---|
+//! | `bounds` | bounds that no block can have |
 //! | `filter` | the normal form of a filter, what it matches, which other it covers |
 //! | `list` | the logs of an answer: where each is, and whether it was asked for |
 //! | `index` | the logs of one filter over the newest blocks |
@@ -17,6 +18,7 @@
 //! chain, nothing of the newest block on an empty list alone (rules `suspect`, `reorg`).
 
 mod bloom;
+mod bounds;
 mod caps;
 mod filter;
 mod index;
@@ -25,9 +27,10 @@ mod plan;
 mod shelf;
 
 pub use bloom::{Bloom, Blooms};
+pub use bounds::is_beyond_numbers;
 pub use caps::Caps;
 pub use filter::Filter;
-pub use index::{Ask, Found, Index, Told};
+pub use index::{Ask, Found, Index, Piece, Told};
 pub use list::{Fault, List, Log, count, is_foreign};
 pub use plan::{Part, Plan, TooMany};
 pub use shelf::{Cut, Shelf};

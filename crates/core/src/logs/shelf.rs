@@ -124,7 +124,7 @@ impl Shelf {
         most: u64,
         view: &View<'_>,
     ) -> Result<(), Refusal> {
-        let range = told.indexable(window, view)?;
+        let range = told.indexable(filter, window, view)?;
         self.uses += 1;
         let mut index = Index::new(told, range, view);
         if let Some(mut known) = self.indexes.remove(filter)

@@ -242,6 +242,14 @@ impl Recent {
         statement.is_some_and(|one| self.denied(one.tip).is_some())
     }
 
+    /// The height of a voice's newest header, where it is on the chain: what its endpoints say of blocks up
+    /// to there is about this chain.
+    #[must_use]
+    pub fn stated(&self, voice: u16, now: Instant) -> Option<u64> {
+        let statement = self.fresh(now).find(|one| one.voice == voice)?;
+        self.contains(statement.tip).then_some(statement.tip.number)
+    }
+
     /// This moment, to be kept with what is learned now.
     #[must_use]
     pub const fn mark(&self) -> Mark {

@@ -103,6 +103,22 @@ impl Chain {
         self.recent.observe(header, 0, self.now);
     }
 
+    /// The header of a block that has no transactions.
+    pub(crate) fn bare_header(&self, number: u64) -> String {
+        let hash = self.blocks[usize::try_from(number).unwrap()].hash;
+        let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        let bloom = "00".repeat(256);
+        format!(
+            r#"{{"number":"{number:#x}","hash":"0x{hash}","logsBloom":"0x{bloom}","transactions":[]}}"#
+        )
+    }
+
+    /// Only the newest header was ever told.
+    pub(crate) fn forget(&mut self) {
+        self.recent = Recent::new(Duration::from_secs(30));
+        self.tell(self.head());
+    }
+
     pub(crate) fn view(&self) -> View<'_> {
         View {
             policy: Policy::of(ChainId(self.id)),

@@ -3,7 +3,7 @@
 use crate::chain::{Chain, Emitted, Wanted};
 use highwater_core::{
     cache::{Miss, Refusal},
-    logs::{Ask, Cut, Filter, Found, List, Shelf, Told},
+    logs::{Ask, Blooms, Cut, Filter, Found, List, Piece, Shelf, Told},
 };
 use std::{sync::Arc, time::Duration};
 
@@ -45,7 +45,9 @@ struct Put {
     all_hold: bool,
     pinned: bool,
     rival: bool,
-    sign: bool,
+    /// Blocks whose headers say that they are empty.
+    bare: Vec<u64>,
+    pieces: Vec<Piece>,
     text: Option<String>,
 }
 
@@ -57,15 +59,26 @@ impl Put {
             all_hold: true,
             pinned: false,
             rival: false,
-            sign: false,
+            bare: Vec::new(),
+            pieces: vec![Piece { to, voice: Some(0) }],
             text: None,
         }
     }
 
     fn into(self, shelf: &mut Shelf, chain: &Chain) -> Result<(), Refusal> {
+        self.told(chain, |told| {
+            shelf.put(&any(), told, WINDOW, MOST, &chain.view())
+        })
+    }
+
+    fn told<T>(self, chain: &Chain, take: impl FnOnce(&Told<'_>) -> T) -> T {
         let scan = || format!("[{}]", chain.scan(&Wanted::default(), self.from, self.to));
         let text = self.text.unwrap_or_else(scan);
         let list = List::read(&text, &any(), self.from, self.to).unwrap();
+        let mut blooms = Blooms::default();
+        for number in self.bare {
+            blooms.on_block(&chain.bare_header(number));
+        }
         let told = Told {
             from: self.from,
             to: self.to,
@@ -73,13 +86,13 @@ impl Put {
             pinned: self.pinned,
             all_hold: self.all_hold,
             rival: self.rival,
-            voices: &[0],
+            pieces: &self.pieces,
             endpoint: &Arc::from("a"),
-            sign: self.sign,
+            blooms: &blooms,
             at: chain.now,
             since: chain.recent.mark(),
         };
-        shelf.put(&any(), &told, WINDOW, MOST, &chain.view())
+        take(&told)
     }
 }
 
@@ -187,7 +200,7 @@ fn the_newest_block_is_not_indexed_on_an_empty_list_alone() {
     Put::new(90, 100).into(&mut shelf, &chain).unwrap();
     assert_eq!(shelf.range(&any()), Some((90, 99)));
     let signed = Put {
-        sign: true,
+        bare: vec![100],
         ..Put::new(99, 100)
     };
     signed.into(&mut shelf, &chain).unwrap();
@@ -235,6 +248,98 @@ fn what_is_not_sure_is_not_indexed() {
     local.id = 31_337;
     let put = Put::new(50, 100).into(&mut shelf, &local);
     assert_eq!(put, Err(Refusal::LocalChain));
+}
+
+/// Pieces that end there, each by a voice that has told a header, or by one that has not.
+fn pieces(all: &[(u64, Option<u16>)]) -> Vec<Piece> {
+    let of = |(to, voice): &(u64, Option<u16>)| Piece {
+        to: *to,
+        voice: *voice,
+    };
+    all.iter().map(of).collect()
+}
+
+// P-14, P-21: an endpoint on a branch that nobody told gives a list that no known hash contradicts
+#[test]
+fn blocks_of_which_nothing_says_that_they_are_of_the_chain_are_not_indexed() {
+    let mut chain = chain(70);
+    // Logs in 75 and 95 only. What is at or below 60 is final.
+    while chain.head() < 100 {
+        let bare = !matches!(chain.head() + 1, 75 | 95);
+        chain.grow(if bare { vec![] } else { vec![log()] });
+    }
+    let range = |chain: &Chain, from, bare: &[u64], parts: &[(u64, Option<u16>)]| {
+        let mut shelf = Shelf::default();
+        let put = Put {
+            bare: bare.to_vec(),
+            pieces: pieces(parts),
+            ..Put::new(from, 100)
+        };
+        put.into(&mut shelf, chain)?;
+        Ok(shelf.range(&any()).unwrap())
+    };
+    // Its voice told the newest block; nobody knows it; a log ties it, and headers say the rest.
+    let told = [(100, Some(0))];
+    assert_eq!(range(&chain, 50, &[100], &told), Ok((50, 100)));
+    let silent = [(100, None)];
+    assert_eq!(range(&chain, 50, &[], &silent), Ok((50, 95)));
+    assert_eq!(range(&chain, 50, &[96, 97, 99], &silent), Ok((50, 97)));
+    assert_eq!(range(&chain, 98, &[98, 99], &silent), Ok((98, 99)));
+    let empty = range(&chain, 98, &[99], &silent);
+    assert_eq!(empty, Err(Refusal::Empty));
+    // Each piece by itself: what is above one that ends in doubt is in doubt.
+    let both = [(80, None), (100, Some(0))];
+    assert_eq!(range(&chain, 50, &[100], &both), Ok((50, 75)));
+    let both = [(80, Some(0)), (100, None)];
+    assert_eq!(range(&chain, 50, &[100], &both), Ok((50, 95)));
+    // A log below the lowest hash that is known says nothing.
+    chain.forget();
+    assert_eq!(range(&chain, 50, &[100], &silent), Ok((50, 60)));
+    assert_eq!(range(&chain, 50, &[100], &told), Ok((50, 100)));
+    assert_eq!(range(&chain, 100, &[100], &silent), Ok((100, 100)));
+}
+
+// P-23
+#[test]
+fn pieces_that_are_not_final_are_of_one_chain_only_where_something_says_so() {
+    let mut chain = chain(70);
+    // Logs in 75 and 95 only. What is at or below 60 is final.
+    while chain.head() < 100 {
+        let bare = !matches!(chain.head() + 1, 75 | 95);
+        chain.grow(if bare { vec![] } else { vec![log()] });
+    }
+    let is_one = |to, bare: &[u64], parts: &[(u64, Option<u16>)]| {
+        let put = Put {
+            bare: bare.to_vec(),
+            pieces: pieces(parts),
+            ..Put::new(50, to)
+        };
+        put.told(&chain, |told| told.is_of_one_chain(&any(), &chain.view()))
+    };
+    assert!(is_one(100, &[], &[(100, None)]));
+    // All but the last is final.
+    assert!(is_one(100, &[], &[(55, None), (60, None), (100, None)]));
+    assert!(!is_one(100, &[], &[(55, None), (72, None), (100, None)]));
+    // Each by a log in its last block, by who gave it, or by headers.
+    assert!(is_one(100, &[], &[(75, None), (100, None)]));
+    assert!(!is_one(100, &[], &[(80, None), (100, None)]));
+    assert!(is_one(100, &[], &[(80, Some(0)), (100, None)]));
+    let bare = [76, 77, 78, 79, 80];
+    assert!(is_one(100, &bare, &[(80, None), (100, None)]));
+    assert!(!is_one(100, &bare[1..], &[(80, None), (100, None)]));
+    // The last one may be of any branch above the one before, and of none below.
+    assert!(!is_one(90, &bare, &[(80, None), (90, None)]));
+    assert!(is_one(90, &bare, &[(80, None), (90, Some(0))]));
+    assert!(!is_one(
+        90,
+        &[76, 77, 78, 79, 80, 81],
+        &[(80, None), (90, None)]
+    ));
+    assert!(is_one(
+        82,
+        &[76, 77, 78, 79, 80, 81, 82],
+        &[(80, None), (82, None)]
+    ));
 }
 
 // P-21
@@ -382,9 +487,12 @@ fn the_shelf_keeps_to_its_bytes_and_drops_the_oldest() {
             pinned: true,
             all_hold: false,
             rival: false,
-            voices: &[],
+            pieces: &[Piece {
+                to: 300,
+                voice: None,
+            }],
             endpoint: &chain.endpoint,
-            sign: false,
+            blooms: &Blooms::default(),
             at: chain.now,
             since: chain.recent.mark(),
         };
@@ -407,9 +515,12 @@ fn the_shelf_keeps_to_its_bytes_and_drops_the_oldest() {
         pinned: true,
         all_hold: false,
         rival: false,
-        voices: &[],
+        pieces: &[Piece {
+            to: 300,
+            voice: None,
+        }],
         endpoint: &chain.endpoint,
-        sign: false,
+        blooms: &Blooms::default(),
         at: chain.now,
         since: chain.recent.mark(),
     };

@@ -5,7 +5,7 @@ use crate::{
     index::{WINDOW, joined},
 };
 use highwater_core::{
-    logs::{Ask, Filter, Found, List, Shelf, Told},
+    logs::{Ask, Blooms, Filter, Found, List, Piece, Shelf, Told},
     rng::Rng,
 };
 use std::time::Duration;
@@ -161,9 +161,12 @@ impl World {
             pinned: to.is_none(),
             all_hold: true,
             rival: false,
-            voices: &[0],
+            pieces: &[Piece {
+                to: pin,
+                voice: Some(0),
+            }],
             endpoint: &self.chain.endpoint,
-            sign: false,
+            blooms: &Blooms::default(),
             at: self.chain.now,
             since: self.chain.recent.mark(),
         };

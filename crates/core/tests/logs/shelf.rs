@@ -7,7 +7,7 @@ use crate::{
 use highwater_core::{
     answer::Hash,
     cache::Sign,
-    logs::{Ask, Bloom, Blooms, Filter, Found, List, Shelf, Told},
+    logs::{Ask, Bloom, Blooms, Filter, Found, List, Piece, Shelf, Told},
 };
 
 // P-22
@@ -40,9 +40,12 @@ fn a_narrower_filter_is_answered_from_a_wider_index() {
         pinned: true,
         all_hold: false,
         rival: false,
-        voices: &[],
+        pieces: &[Piece {
+            to: 100,
+            voice: Some(0),
+        }],
         endpoint: &chain.endpoint,
-        sign: false,
+        blooms: &Blooms::default(),
         at: chain.now,
         since: chain.recent.mark(),
     };

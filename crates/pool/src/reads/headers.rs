@@ -28,7 +28,13 @@ pub(crate) async fn read_header(pool: &Weak<Inner>, node: &Arc<Node>, timeout: D
     }
 }
 
-async fn read_from(pool: &Weak<Inner>, node: &Arc<Node>, number: u64, timeout: Duration) {
+/// Reads the header of an endpoint's newest block, and those below it that link it to the chain.
+pub(super) async fn read_from(
+    pool: &Weak<Inner>,
+    node: &Arc<Node>,
+    number: u64,
+    timeout: Duration,
+) {
     let params = format!("[\"{number:#x}\",false]");
     let Some(header) = fetch(pool, node, "eth_getBlockByNumber", &params, timeout).await else {
         return;

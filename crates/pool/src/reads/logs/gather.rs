@@ -7,14 +7,15 @@ use super::{
 use crate::{
     Answer, Error,
     answer::Origin,
-    reads::{Call, look::Go, read_header},
+    reads::{Call, headers::read_from, look::Go},
 };
 use futures_util::{
     future::BoxFuture,
     stream::{FuturesUnordered, StreamExt},
 };
 use highwater_core::{
-    logs::{Ask, Cut, Filter, Found, List, LogSettings, Part, Plan, TooMany, count},
+    cache::View,
+    logs::{Ask, Cut, Filter, Found, List, LogSettings, Part, Plan, Told, TooMany, count},
     router::Reader,
 };
 use std::{collections::BTreeMap, sync::Arc};
@@ -299,9 +300,9 @@ impl<'a> Gathering<'a, '_> {
             .iter()
             .map(|(_, got)| got.answer.result().unwrap_or_default())
             .collect();
-        let endpoints: Vec<Arc<str>> = parts
+        let endpoints: Vec<(u64, Arc<str>)> = parts
             .iter()
-            .map(|(_, got)| Arc::clone(&got.answer.endpoint))
+            .map(|(part, got)| (part.to, Arc::clone(&got.answer.endpoint)))
             .collect();
         let Part { from, to } = self.start.missing;
         let merged = (results.len() > 1).then(|| merge::joined(&[], &results));
@@ -316,8 +317,8 @@ impl<'a> Gathering<'a, '_> {
             .call
             .keep(&self.start, list.as_ref(), &endpoints, pieces);
         if seam == Seam::Unknown {
-            // The header that says it was not read yet.
-            Box::pin(self.call.read_header(endpoints.last())).await;
+            // The headers that say it were not read yet.
+            Box::pin(self.call.read_headers(self.range.to, &endpoints)).await;
             seam = self
                 .call
                 .keep(&self.start, list.as_ref(), &endpoints, pieces);
@@ -374,16 +375,28 @@ impl Call<'_> {
         state.router.servers_of(&reader, now) > 1
     }
 
-    /// Has the header of the newest head read, as a probe would.
-    async fn read_header(&self, endpoint: Option<&Arc<str>>) {
-        let node = {
-            let state = self.inner.lock();
-            let place = endpoint.and_then(|label| state.labelled(label));
-            place.map(|place| Arc::clone(state.node(place)))
-        };
-        if let Some(node) = node {
-            let timeout = self.inner.timeout.min(self.left());
-            read_header(&Arc::downgrade(self.inner), &node, timeout).await;
+    /// Has the newest headers read of those who gave pieces, but for who has told one at or above the end.
+    async fn read_headers(&self, end: u64, endpoints: &[(u64, Arc<str>)]) {
+        let mut labels: Vec<&Arc<str>> = endpoints.iter().map(|(_, label)| label).collect();
+        labels.sort_unstable();
+        labels.dedup();
+        for label in labels {
+            let wanted = {
+                let now = self.inner.now();
+                let state = self.inner.lock();
+                state.labelled(label).and_then(|place| {
+                    let voice = state.router.voice(place)?;
+                    let stated = state.sight.recent.stated(voice, now.mono);
+                    let head = state.router.believed_head(place, now)?;
+                    let reference = state.router.reference_head(now)?;
+                    let number = head.min(reference).max(end);
+                    (stated < Some(end)).then(|| (Arc::clone(state.node(place)), number))
+                })
+            };
+            if let Some((node, number)) = wanted {
+                let timeout = self.inner.timeout.min(self.left());
+                read_from(&Arc::downgrade(self.inner), &node, number, timeout).await;
+            }
         }
     }
 
@@ -392,7 +405,7 @@ impl Call<'_> {
         &self,
         start: &Start,
         list: Option<&(&Filter, List<'_>)>,
-        endpoints: &[Arc<str>],
+        endpoints: &[(u64, Arc<str>)],
         pieces: usize,
     ) -> Seam {
         let inner = self.inner;
@@ -456,6 +469,15 @@ impl Call<'_> {
         }
         if let Some((filter, list)) = list {
             let (filter, known) = (*filter, start.known);
+            let is_one = |told: &Told<'_>, view: &View<'_>| told.is_of_one_chain(filter, view);
+            if watches {
+                let is_one = indexed::with_told(
+                    inner, state, &reader, part, list, endpoints, known, now, is_one,
+                );
+                if is_one == Some(false) {
+                    return Seam::Unknown;
+                }
+            }
             indexed::put(
                 inner, state, &reader, filter, part, list, endpoints, known, now,
             );

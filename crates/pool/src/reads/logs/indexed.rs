@@ -11,7 +11,7 @@ use highwater_core::{
     Now,
     cache::View,
     event::{CacheEnd, Event},
-    logs::{Ask, Cut, Filter, Found, List, Part, Told},
+    logs::{Ask, Cut, Filter, Found, List, Part, Piece, Told},
     router::Reader,
 };
 use smallvec::SmallVec;
@@ -138,52 +138,84 @@ pub(super) fn put(
     filter: &Filter,
     part: Part,
     list: &List<'_>,
-    endpoints: &[Arc<str>],
+    endpoints: &[(u64, Arc<str>)],
     known: Known,
     now: Now,
 ) {
     let Some(log_settings) = settings(&state.router).filter(|logs| logs.window > 0) else {
         return;
     };
-    let cache = inner.cache_settings(&state.router);
-    let (Some(cache), Some(policy), Some(last)) = (cache, state.sight.policy(), endpoints.last())
-    else {
+    let Some(cache) = inner.cache_settings(&state.router) else {
         return;
     };
     for log in list.logs() {
         state.sight.blooms.on_log(log.number, &log.hash, filter);
     }
-    let places = endpoints.iter().filter_map(|label| state.labelled(label));
-    let mut voices: SmallVec<[u16; 4]> = places
-        .filter_map(|endpoint| state.router.voice(endpoint))
+    let most = cache.bytes / SHARE;
+    let shelf = &inner.reads.logs.shelf;
+    let put = with_told(
+        inner,
+        state,
+        reader,
+        part,
+        list,
+        endpoints,
+        known,
+        now,
+        |told, view| {
+            shelf
+                .lock()
+                .put(filter, told, log_settings.window, most, view)
+        },
+    );
+    let put = put.unwrap_or(Ok(()));
+    if let Err(why) = put {
+        inner.reads.tally.refused(why);
+    }
+}
+
+/// Hands on an answer with what is known of it; `None`: it is not known which chain it is of.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "what was known when the list came"
+)]
+pub(super) fn with_told<T>(
+    inner: &Inner,
+    state: &State,
+    reader: &Reader<'_>,
+    part: Part,
+    list: &List<'_>,
+    endpoints: &[(u64, Arc<str>)],
+    known: Known,
+    now: Now,
+    take: impl FnOnce(&Told<'_>, &View<'_>) -> T,
+) -> Option<T> {
+    let (_, last) = endpoints.last()?;
+    let pieces: SmallVec<[Piece; 4]> = endpoints
+        .iter()
+        .map(|(to, label)| Piece {
+            to: *to,
+            voice: state
+                .labelled(label)
+                .and_then(|endpoint| state.router.voice(endpoint)),
+        })
         .collect();
-    voices.sort_unstable();
-    voices.dedup();
-    let view = state
-        .sight
-        .view(&state.router, reader, Some(cache), policy, now);
-    let recent = view.recent;
-    let sign = recent
-        .hash_at(part.to)
-        .and_then(|hash| state.sight.blooms.sign(part.to, &hash, filter));
+    let cache = inner.cache_settings(&state.router);
+    let policy = state.sight.policy()?;
+    let view = state.sight.view(&state.router, reader, cache, policy, now);
+    let mut voices = pieces.iter().filter_map(|piece| piece.voice);
     let told = Told {
         from: part.from,
         to: part.to,
         list,
         pinned: known.pinned,
         all_hold: known.all_hold,
-        rival: voices.iter().any(|voice| recent.is_rival(*voice, now.mono)),
-        voices: &voices,
+        rival: voices.any(|voice| view.recent.is_rival(voice, now.mono)),
+        pieces: &pieces,
         endpoint: last,
-        sign: sign.is_some(),
+        blooms: &state.sight.blooms,
         at: known.at,
         since: known.since,
     };
-    let most = cache.bytes / SHARE;
-    let mut shelf = inner.reads.logs.shelf.lock();
-    let put = shelf.put(filter, &told, log_settings.window, most, &view);
-    drop(shelf);
-    if let Err(why) = put {
-        inner.reads.tally.refused(why);
-    }
+    Some(take(&told, &view))
 }

@@ -28,7 +28,7 @@ use highwater_core::{
     cache::CacheSettings,
     classify::Class,
     heads::Holds,
-    logs::{Caps, LogSettings, Part, Shelf, count},
+    logs::{Caps, LogSettings, Part, Shelf, count, is_beyond_numbers},
     method::Block,
     router::{Reader, Router},
     settings::Settings,
@@ -110,6 +110,9 @@ impl Call<'_> {
     /// Makes a log query. An end above every head is said as the specification says it: nobody who
     /// answered holds it (P-24).
     pub(super) async fn log_query(&mut self) -> Result<Answer, Error> {
+        if is_beyond_numbers(self.params) {
+            return Ok(self.beyond(0));
+        }
         let error = match self.read(None).await {
             Ok(answer) => return Ok(answer),
             Err(error) => error,
@@ -136,16 +139,21 @@ impl Call<'_> {
         if !above {
             return Err(error);
         }
-        Ok(Answer {
+        Ok(self.beyond(u16::try_from(attempts).unwrap_or(u16::MAX)))
+    }
+
+    /// That a range ends above every head.
+    fn beyond(&self, attempts: u16) -> Answer {
+        Answer {
             body: Bytes::from_static(BEYOND.as_bytes()),
             span: 0..BEYOND.len(),
             is_error: true,
             endpoint: Arc::clone(&self.inner.reads.nothing),
-            attempts: u16::try_from(attempts).unwrap_or(u16::MAX),
+            attempts,
             transaction: None,
             origin: Origin::Heads,
             block: None,
-        })
+        }
     }
 
     /// Answers a log query whose newest block is known.

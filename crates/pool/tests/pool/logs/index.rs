@@ -165,6 +165,41 @@ async fn a_tail_of_another_branch_is_not_put_behind_the_index() {
     assert_eq!(a.ranges(), [(90, 100), (100, 101), (95, 101)]);
 }
 
+// P-14, P-21: what an endpoint gave that nobody knows to be on the chain, before anybody told a hash that
+// differs from its
+#[tokio::test(start_paused = true)]
+async fn logs_of_an_untold_branch_are_not_remembered_as_those_of_the_chain() {
+    for (bare, last) in [(vec![], 100), ((96..=100).collect(), 95)] {
+        let a = Logged::with(
+            100,
+            Ways {
+                bare,
+                ..Ways::default()
+            },
+        );
+        let b = Logged::new(100);
+        let pool = in_order(&[&a, &b], watching()).await;
+        read(
+            &pool,
+            "eth_getBalance",
+            "[\"0x00000000000000000000000000000000000000aa\",\"latest\"]",
+        )
+        .await;
+        // The first header that is told is of the new branch.
+        b.node.branch(95, 1);
+        b.node.head(101);
+        pool.probe().await;
+        assert_eq!(read_logs(&pool, 90, 100).await, one_each(90, last));
+        // A follows.
+        a.node.branch(95, 1);
+        a.now(|ways| ways.bare.clear());
+        grow(&pool, &[&a], 101).await;
+        let places: Vec<(u64, u64)> = (90..=100).map(|number| (number, 0)).collect();
+        let expected = list(&places, |number| hash(number, u8::from(number > 95)));
+        assert_eq!(read_logs(&pool, 90, 100).await, expected, "{last}");
+    }
+}
+
 // P-21, rule suspect, scenario L07
 #[tokio::test(start_paused = true)]
 async fn the_newest_block_is_not_indexed_on_one_empty_list() {

@@ -5,7 +5,7 @@ use super::node::{
 };
 use crate::{
     fake::Reply,
-    reads::node::{balance, read, text, uncached},
+    reads::node::{balance, read, text, uncached, watching},
 };
 use highwater::{Error, core::settings::Settings};
 
@@ -172,6 +172,51 @@ async fn a_range_that_takes_too_many_requests_is_an_error_that_says_so() {
     a.node.fake.on("eth_getLogs", Reply::result("[]"));
     let ended = try_logs(&pool, "0x0", "0xffffffffffffffff").await.unwrap();
     assert!(error(&ended).contains("-32602"));
+}
+
+// P-23, P-24: numbers at the end of what can be written
+#[tokio::test(start_paused = true)]
+async fn ranges_at_and_beyond_the_highest_number_are_errors() {
+    const MOST: &str = "0xffffffffffffffff";
+    let (a, b) = (Logged::new(100), Logged::new(100));
+    // As nodes do that cut a range at their head.
+    let cutting = |params: &str| {
+        let from_there = params.contains("\"fromBlock\":\"0x0\"") || params.contains("0x5f");
+        Reply::result(if from_there {
+            one_each(95, 100)
+        } else {
+            "[]".to_owned()
+        })
+    };
+    for settings in [uncached(), unsplit(), watching()] {
+        for node in [&a, &b] {
+            node.node.fake.answer("eth_getLogs", cutting);
+        }
+        let pool = in_order(&[&a, &b], settings).await;
+        for (from, to) in [
+            ("0x0", MOST),
+            ("0x5f", MOST),
+            (MOST, MOST),
+            (MOST, "latest"),
+            ("0x0", "0x10000000000000000"),
+            ("0x5f", "0xffffffffffffffffffffffff"),
+            ("0x10000000000000000", "latest"),
+        ] {
+            let ended = try_logs(&pool, from, to).await;
+            let told = ended.as_ref().ok().filter(|answer| answer.is_error());
+            let told = told.map(error).unwrap_or_default();
+            assert!(told.contains("-32602"), "{from} {to} {ended:?}");
+        }
+        // Turned round: for the node to say.
+        let turned = Reply::error(-32602, "invalid block range params");
+        for node in [&a, &b] {
+            node.node.fake.on("eth_getLogs", turned.clone());
+        }
+        for (from, to) in [(MOST, "0x0"), (MOST, "0x64"), ("0x64", "0x0")] {
+            let answer = try_logs(&pool, from, to).await.unwrap();
+            assert!(error(&answer).contains("-32602"), "{from} {to}");
+        }
+    }
 }
 
 // P-23

@@ -1,12 +1,15 @@
 //! Log queries through a pool whose nodes lag, refuse, cut and follow reorganisations late, held against
 //! a scan of the chain.
 //!
-//! An answer is right if it is what some node's chain had within the last moments: nobody can know of a
-//! reorganisation before a node tells a header of it. Which logs a block has follows from its number and
-//! its branch.
+//! An answer is right if it is what some node's chain had while the query was under way. It may also be
+//! what a chain before had, within the last moments, as long as the pool could not know better when the
+//! query came: fewer nodes had told a header of another branch than had told one of that chain's from the
+//! fork on. Which logs a block has follows from its number and its branch.
 
-use bytes::Bytes;
-use futures_util::future::BoxFuture;
+mod chain;
+mod node;
+
+use chain::{Chain, Version};
 use highwater::{
     CallOptions, Endpoint, Payload, Pool, Request, Viewer,
     core::{
@@ -18,20 +21,16 @@ use highwater::{
         router::Profile,
         settings::{ReadSettings, Settings},
     },
-    upstream::{RawReply, SendError, SendErrorKind, Upstream},
 };
 use highwater_lab::{
-    call::parse_calls,
     checker::{
         Breach,
         lists::{Place, compare},
     },
     rng::Rng,
 };
-use http::HeaderMap;
-use serde_json::Value;
+use node::{Habits, Node, address};
 use std::{
-    fmt::Write,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -39,239 +38,18 @@ use tokio::time::{Instant, sleep};
 
 /// Queries of one seed.
 const OF_ONE: u64 = 200;
+/// Seeds with this bit are of nodes that take a few blocks at once only, fewer than are not final.
+pub(crate) const NARROW: u64 = 1 << 40;
 /// The first head.
 const START: u64 = 150;
-/// How long after a reorganisation answers of the branch before are excused: the latest node follows it,
-/// the next block comes, a probe finds it (one in three is left out), and its header is read.
+/// How old a chain may be that nothing told denies: the latest node follows a reorganisation, the next
+/// block comes, a probe finds it (one in three is left out), and its header is read.
 const NOTICE: Duration = Duration::from_millis(7000);
 const BLOCK: Duration = Duration::from_millis(1000);
 /// The deepest reorganisation. What the chain calls final is below it.
 const DEEPEST: u64 = 12;
 /// The chain's blocks are final after fifteen.
 const CHAIN: u64 = 56;
-
-/// The branch of each block, and since when.
-#[derive(Clone)]
-struct Version {
-    since: Duration,
-    branches: Vec<u8>,
-}
-
-struct Chain {
-    start: Instant,
-    versions: Vec<Version>,
-}
-
-impl Chain {
-    fn at(&self, time: Duration) -> &Version {
-        let later = self
-            .versions
-            .partition_point(|version| version.since <= time);
-        &self.versions[later.saturating_sub(1)]
-    }
-
-    /// Those that some node may have been on in the last moments, newest first.
-    fn lately(&self, from: Duration, to: Duration) -> impl Iterator<Item = &Version> {
-        let first = self
-            .versions
-            .partition_point(|version| version.since <= from);
-        let last = self.versions.partition_point(|version| version.since <= to);
-        self.versions[first.saturating_sub(1)..last].iter().rev()
-    }
-}
-
-impl Version {
-    fn head(&self) -> u64 {
-        self.branches.len() as u64 - 1
-    }
-
-    fn hash(&self, number: u64) -> String {
-        let branch = self.branches[usize::try_from(number).unwrap()];
-        format!("0x{:062x}{branch:02x}", number + 1)
-    }
-
-    /// Emitters of the logs of a block.
-    fn emitters(&self, number: u64) -> Vec<u8> {
-        let branch = self.branches[usize::try_from(number).unwrap()];
-        let mut rng = Rng::at(u64::from(branch), &[number]);
-        (0..rng.below(4))
-            .map(|_| u8::try_from(rng.below(3)).unwrap())
-            .collect()
-    }
-
-    fn places(&self, wanted: &[u8], from: u64, to: u64) -> Vec<Place> {
-        let mut all = Vec::new();
-        for height in from..=to.min(self.head()) {
-            for (index, emitter) in (0..).zip(self.emitters(height)) {
-                if wanted.is_empty() || wanted.contains(&emitter) {
-                    let hash = self.hash(height);
-                    all.push(Place {
-                        height,
-                        index,
-                        hash,
-                    });
-                }
-            }
-        }
-        all
-    }
-}
-
-/// What a node does.
-#[derive(Clone, Debug, Default)]
-struct Habits {
-    late: Duration,
-    /// Most blocks of a range.
-    limit: Option<u64>,
-    /// Most logs, the others left out without a word.
-    cap: Option<usize>,
-    /// Most logs, refused past it.
-    most: Option<usize>,
-    /// It answers a range above its head with what it has.
-    clamps: bool,
-    /// One request in so many fails.
-    fails: u64,
-}
-
-struct Node {
-    chain: Arc<Mutex<Chain>>,
-    habits: Habits,
-    rng: Mutex<Rng>,
-}
-
-impl Upstream for Node {
-    fn send(
-        &self,
-        message: Bytes,
-        _timeout: Duration,
-    ) -> BoxFuture<'static, Result<RawReply, SendError>> {
-        let (_, calls) = parse_calls(&message);
-        let call = calls[0].clone();
-        let (late, fails) = {
-            let mut rng = self.rng.lock().unwrap();
-            let fails = self.habits.fails;
-            (1 + rng.below(40), fails > 0 && rng.below(fails) == 0)
-        };
-        let chain = Arc::clone(&self.chain);
-        let habits = self.habits.clone();
-        Box::pin(async move {
-            sleep(Duration::from_millis(late)).await;
-            if fails && call.method == "eth_getLogs" {
-                return Err(SendError {
-                    kind: SendErrorKind::Reset,
-                    delivery: highwater::core::call::Delivery::MaybeSent,
-                });
-            }
-            let chain = chain.lock().unwrap();
-            let now = chain.start.elapsed();
-            let version = chain.at(now.saturating_sub(habits.late));
-            let params: Value =
-                serde_json::from_str(call.params.as_deref().unwrap_or("[]")).unwrap();
-            let member = match habits.answer(version, &call.method, &params) {
-                Ok(result) => format!("\"result\":{result}"),
-                Err(error) => format!("\"error\":{error}"),
-            };
-            let id = call.id.unwrap();
-            Ok(RawReply {
-                status: 200,
-                headers: HeaderMap::new(),
-                body: format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},{member}}}").into(),
-            })
-        })
-    }
-}
-
-impl Habits {
-    fn answer(&self, version: &Version, method: &str, params: &Value) -> Result<String, String> {
-        let head = version.head();
-        match method {
-            "eth_chainId" => Ok(format!("\"{CHAIN:#x}\"")),
-            "eth_blockNumber" => Ok(format!("\"{head:#x}\"")),
-            "eth_getBlockByNumber" => {
-                let number = quantity(&params[0]).unwrap_or(head);
-                Ok(block(version, number))
-            }
-            "eth_getBlockByHash" => {
-                let asked = params[0].as_str().unwrap();
-                let number = (0..=head).rev().find(|n| version.hash(*n) == asked);
-                Ok(number.map_or_else(|| "null".into(), |number| block(version, number)))
-            }
-            "eth_getLogs" => self.logs(version, &params[0]),
-            _ => Err(error(-32601, "the method does not exist/is not available")),
-        }
-    }
-
-    fn logs(&self, version: &Version, filter: &Value) -> Result<String, String> {
-        let head = version.head();
-        let bound = |name: &str| quantity(&filter[name]).unwrap_or(head);
-        let (from, to) = (bound("fromBlock"), bound("toBlock"));
-        if from > to {
-            return Err(error(-32602, "invalid block range params"));
-        }
-        if to > head && !self.clamps {
-            let text = "block range extends beyond current head block";
-            return Err(error(-32602, text));
-        }
-        if self.limit.is_some_and(|limit| to - from >= limit) {
-            return Err(error(-32602, "Block range limit exceeded."));
-        }
-        let mut all = version.places(&wanted(filter), from, to);
-        if self.most.is_some_and(|most| all.len() > most) {
-            return Err(error(-32005, "query returned more than 60 results"));
-        }
-        all.truncate(self.cap.unwrap_or(usize::MAX));
-        let mut text = String::from("[");
-        for Place {
-            height,
-            index,
-            hash,
-        } in all
-        {
-            let emitter = version.emitters(height)[usize::try_from(index).unwrap()];
-            if text.len() > 1 {
-                text.push(',');
-            }
-            write!(
-                text,
-                r#"{{"address":"{}","topics":[],"data":"0x","blockNumber":"{height:#x}","blockHash":"{hash}","logIndex":"{index:#x}"}}"#,
-                address(emitter)
-            )
-            .unwrap();
-        }
-        Ok(text + "]")
-    }
-}
-
-fn block(version: &Version, number: u64) -> String {
-    if number > version.head() {
-        return "null".into();
-    }
-    let (own, parent) = (version.hash(number), version.hash(number.saturating_sub(1)));
-    format!(
-        r#"{{"number":"{number:#x}","hash":"{own}","parentHash":"{parent}","transactions":["0x1"]}}"#
-    )
-}
-
-fn quantity(value: &Value) -> Option<u64> {
-    u64::from_str_radix(value.as_str()?.strip_prefix("0x")?, 16).ok()
-}
-
-fn error(code: i64, message: &str) -> String {
-    format!(r#"{{"code":{code},"message":"{message}"}}"#)
-}
-
-fn address(emitter: u8) -> String {
-    format!("0x{}", format!("{:02x}", emitter + 0xa0).repeat(20))
-}
-
-fn wanted(filter: &Value) -> Vec<u8> {
-    let of = |text: &Value| u8::from_str_radix(&text.as_str().unwrap()[2..4], 16).unwrap() - 0xa0;
-    match &filter["address"] {
-        Value::String(_) => vec![of(&filter["address"])],
-        Value::Array(all) => all.iter().map(of).collect(),
-        _ => Vec::new(),
-    }
-}
 
 /// What became of the queries of some seeds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -328,6 +106,8 @@ impl Play {
                 since: Duration::ZERO,
                 branches: vec![0; usize::try_from(START + 1).unwrap()],
             }],
+            late: Vec::new(),
+            told: Vec::new(),
         }));
         let count = 1 + rng.below(4);
         let limited = rng.chance(0.4);
@@ -350,9 +130,12 @@ impl Play {
             .timeout(Duration::from_secs(2))
             .deadline(Duration::from_secs(8));
         for place in 0..count {
-            let limit = (limited || rng.chance(0.2)).then(|| 20 + rng.below(60));
+            let limit = match seed & NARROW {
+                0 => (limited || rng.chance(0.2)).then(|| 20 + rng.below(60)),
+                _ => Some(3 + rng.below(8)),
+            };
+            let late = [0, 0, 300, 900, 2500][pick(&mut rng, 5)];
             let habits = Habits {
-                late: Duration::from_millis([0, 0, 300, 900, 2500][pick(&mut rng, 5)]),
                 limit,
                 cap: rng.chance(0.3).then_some(100),
                 most: rng.chance(0.2).then_some(60),
@@ -360,7 +143,13 @@ impl Play {
                 fails: [0, 0, 10][pick(&mut rng, 3)],
             };
             let declared = habits.limit.filter(|_| rng.chance(0.5));
+            {
+                let mut chain = chain.lock().unwrap();
+                chain.late.push(Duration::from_millis(late));
+                chain.told.push(None);
+            }
             let node = Node {
+                place: usize::try_from(place).unwrap(),
                 chain: Arc::clone(&chain),
                 habits,
                 rng: Mutex::new(Rng::at(seed, &[place])),
@@ -466,7 +255,10 @@ impl Play {
             ..CallOptions::default()
         };
         self.totals.queries += 1;
-        let called = self.elapsed();
+        let (called, denied) = {
+            let chain = self.chain.lock().unwrap();
+            (chain.start.elapsed(), chain.denied())
+        };
         let answer = match self.pool.request(request, options).await {
             Ok(answer) if !answer.is_error() => answer,
             Ok(_) | Err(_) => {
@@ -481,18 +273,17 @@ impl Play {
         };
         let got = Place::all(text).unwrap();
         let chain = self.chain.lock().unwrap();
-        let now = chain.start.elapsed();
         // The block that `latest` was: as the answer says, or any that a node had as its head.
         let end = to.or(answer.block());
         let mut nearest: Option<Vec<Breach>> = None;
-        for version in chain.lately(called.saturating_sub(NOTICE), now) {
+        for (version, until) in chain.right(called, &denied, NOTICE) {
             // A range that the pin would turn round went out as it was written, and an empty list does not
             // say where it ends.
             let ends = match end {
                 Some(end) => end..=end,
                 None => from..=version.head(),
             };
-            for end in ends.filter(|end| *end <= version.head()) {
+            for end in ends.filter(|end| *end <= version.head() && *end < until) {
                 let wrong = compare(&got, &version.places(&wanted, from, end));
                 if wrong.is_empty() {
                     return;
