@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 # Least share of lines, in percent.
-FLOORS = {"crates/core/src": 0.0, "crates/pool/src": 0.0}
+FLOORS = {"crates/core/src": 97.0, "crates/pool/src": 93.0}
 PACKAGES = ["highwater-core", "highwater"]
 
 
