@@ -59,6 +59,7 @@ pub(crate) fn endpoints(
                 region_distance: distance(region, settings.region.as_deref()),
                 private: settings.private,
                 declared: declared(settings),
+                price: settings.price,
             };
             Endpoint::url(settings.url.clone())
                 .label(settings.label.clone())

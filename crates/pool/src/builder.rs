@@ -325,6 +325,10 @@ pub(crate) fn check_endpoints(endpoints: &[Endpoint]) -> Result<(), ConfigError>
     if weights.any(|weight| !weight.is_finite() || weight <= 0.0) {
         return Err(ConfigError::new("weight", "must be above 0"));
     }
+    let mut prices = endpoints.iter().filter_map(|one| one.profile.price);
+    if prices.any(|price| !price.is_finite() || price < 0.0) {
+        return Err(ConfigError::new("price", "must be finite and at least 0"));
+    }
     Ok(())
 }
 

@@ -36,6 +36,8 @@ pub struct EndpointSnapshot {
     pub tier: u8,
     /// Its weight.
     pub weight: f64,
+    /// Price of a compute unit, where it is stated.
+    pub price: Option<f64>,
     /// What is known of its chain.
     pub identity: Identity,
     /// Its circuits: state, streaks, cooldown left, reason; the methods that are off.
@@ -75,6 +77,8 @@ pub struct Counters {
     pub failed: BTreeMap<&'static str, u64>,
     /// Attempts that were given up and say nothing about the endpoint.
     pub cancelled: u64,
+    /// Compute units of the requests that went there, as the method table weighs their methods.
+    pub units: u64,
     /// The same by method, as the method table names them.
     pub methods: BTreeMap<&'static str, MethodCounters>,
 }
@@ -92,6 +96,13 @@ pub struct MethodCounters {
 
 impl Counters {
     fn named(counters: highwater_core::router::Counters) -> Self {
+        let units = counters.methods.iter().map(|count| {
+            let row = count.method.descriptor();
+            count
+                .sent
+                .saturating_mul(row.map_or(0, |row| row.weight.into()))
+        });
+        let units = units.sum();
         let methods = counters.methods.into_iter().map(|count| {
             let own = MethodCounters {
                 sent: count.sent,
@@ -105,6 +116,7 @@ impl Counters {
             good: counters.good,
             failed: counters.failed,
             cancelled: counters.cancelled,
+            units,
             methods: methods.collect(),
         }
     }
@@ -136,6 +148,7 @@ impl State {
                 host: node.host.to_string(),
                 tier: view.tier,
                 weight: view.weight,
+                price: view.price,
                 identity: view.identity,
                 circuit: view.circuit,
                 in_flight: view.in_flight,

@@ -39,6 +39,9 @@ pub struct Profile {
     pub private: bool,
     /// What it keeps and takes, as far as its owner knows: goes before what is learned.
     pub declared: Declared,
+    /// Price of a compute unit, in whatever money its owner counts; finite and at least 0. `None`:
+    /// not stated. It decides nothing; money is counted by it (P-28).
+    pub price: Option<f64>,
 }
 
 impl Default for Profile {
@@ -52,6 +55,7 @@ impl Default for Profile {
             region_distance: 0.0,
             private: false,
             declared: Declared::default(),
+            price: None,
         }
     }
 }

@@ -20,6 +20,8 @@ pub struct EndpointView {
     pub tier: u8,
     /// Its weight.
     pub weight: f64,
+    /// Price of a compute unit, where it is stated.
+    pub price: Option<f64>,
     /// What is known of its chain.
     pub identity: Identity,
     /// Its circuits: state, streaks, cooldown left, reason.
@@ -66,6 +68,7 @@ impl Router {
                 endpoint,
                 tier: known.profile.tier,
                 weight: known.profile.weight,
+                price: known.profile.price,
                 identity: known.check.identity(),
                 circuit: known.circuit.view(now.mono),
                 in_flight: known.in_flight.count(now.mono),

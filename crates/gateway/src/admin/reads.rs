@@ -1,6 +1,7 @@
 //! What became of reads, by chain (P-28).
 
 use super::{Admin, Body};
+use highwater::Costs;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -33,6 +34,45 @@ struct ChainReads<'a> {
     log_filters: u64,
     /// Requests of callers that took none upstream, by what spared it.
     avoided: BTreeMap<&'static str, u64>,
+    costs: CostsView,
+}
+
+/// Compute units, and money where endpoints state a price.
+#[derive(Serialize)]
+struct CostsView {
+    units: u64,
+    spent: Option<f64>,
+    avoided_units: u64,
+    /// An estimate, at the average that was paid for a unit.
+    avoided: Option<f64>,
+    endpoints: BTreeMap<String, EndpointView>,
+}
+
+#[derive(Serialize)]
+struct EndpointView {
+    units: u64,
+    price: Option<f64>,
+    spent: Option<f64>,
+}
+
+impl CostsView {
+    fn of(costs: Costs) -> Self {
+        let endpoints = costs.endpoints.into_iter().map(|(label, one)| {
+            let view = EndpointView {
+                units: one.units,
+                price: one.price,
+                spent: one.spent,
+            };
+            (label, view)
+        });
+        Self {
+            units: costs.units,
+            spent: costs.spent,
+            avoided_units: costs.avoided_units,
+            avoided: costs.avoided,
+            endpoints: endpoints.collect(),
+        }
+    }
 }
 
 impl Admin {
@@ -57,6 +97,7 @@ impl Admin {
                 log_tails: stats.log_tails,
                 log_filters: stats.log_filters,
                 avoided,
+                costs: CostsView::of(chain.pool.costs()),
             }
         });
         Body::json(&Reads {

@@ -45,7 +45,7 @@ const LATER: &[(&str, &[&str])] = &[
             "genesis",
         ],
     ),
-    ("Endpoint", &["price", "headers"]),
+    ("Endpoint", &["headers"]),
     (
         "Key",
         &[

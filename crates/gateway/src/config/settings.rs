@@ -171,6 +171,8 @@ pub struct EndpointSettings {
     pub tier: u8,
     /// Share of the traffic against its peers. Default 1.
     pub weight: f64,
+    /// Price of a compute unit; `None`: not stated.
+    pub price: Option<f64>,
     /// Whose budget it spends; `None`: one of its own. One account has one budget.
     pub account: Option<String>,
     /// What its account may spend.
@@ -201,6 +203,7 @@ impl EndpointSettings {
             ws_url: None,
             tier: 0,
             weight: 1.0,
+            price: None,
             account: None,
             budget: Budget::default(),
             methods: MethodRules::default(),

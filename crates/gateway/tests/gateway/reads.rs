@@ -275,6 +275,13 @@ async fn the_admin_listener_counts_what_became_of_reads() {
     assert_eq!(chain["misses_by"]["absent"], 1);
     assert_eq!((&chain["kept"], &chain["entries"]), (&1.into(), &1.into()));
     assert_eq!(chain["from_heads"], 1);
+    // No endpoint states a price: units, and no money.
+    let costs = &chain["costs"];
+    assert!(costs["units"].as_u64() > Some(0) && costs["avoided_units"].as_u64() > Some(0));
+    assert_eq!(
+        (&costs["spent"], &costs["avoided"]),
+        (&serde_json::Value::Null, &serde_json::Value::Null)
+    );
 }
 
 /// An answer to a log query: one log of each block that is asked for, and past 100 blocks a refusal.

@@ -12,13 +12,7 @@ use highwater_core::{
     cache::{Ask, Class, Keep, Stamp, may_serve},
     floor,
 };
-use std::{
-    fmt,
-    future::Future,
-    pin::Pin,
-    sync::{Arc, atomic::Ordering::Relaxed},
-    time::Duration,
-};
+use std::{fmt, future::Future, pin::Pin, sync::Arc, time::Duration};
 
 /// How long a call waits for the second level before it goes to an endpoint.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -81,7 +75,8 @@ impl Job {
         let key = key_of(&self.inner, key.bytes())?;
         let value = tokio::time::timeout(PATIENCE, level.get(&key)).await;
         let entry = read(&value.ok()??, self)?;
-        self.inner.reads.tally.second_hits.fetch_add(1, Relaxed);
+        let tally = &self.inner.reads.tally;
+        tally.avoided(&tally.second_hits, self.found.row());
         if let Some(key) = &self.store {
             self.inner.reads.store.put(key.clone(), entry.clone());
         }

@@ -211,7 +211,8 @@ impl Read<'_> {
                 .view(&state.router, reader, settings, policy, now);
             match may_serve(&entry.stamp, &ask, &view) {
                 Ok(fresh) => {
-                    inner.reads.tally.hits.fetch_add(1, Relaxed);
+                    let tally = &inner.reads.tally;
+                    tally.avoided(&tally.hits, row);
                     state.router.events().push(|| Event::Cache {
                         method: row.id,
                         end: CacheEnd::Hit,

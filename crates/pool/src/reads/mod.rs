@@ -478,7 +478,8 @@ impl Call<'_> {
             });
         };
         if landed.shared {
-            self.inner.reads.tally.shared.fetch_add(1, Relaxed);
+            let tally = &self.inner.reads.tally;
+            tally.avoided(&tally.shared, row);
             let mut state = self.inner.lock();
             let method = row.id;
             state.router.events().push(|| Event::Coalesce { method });

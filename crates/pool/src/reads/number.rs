@@ -15,10 +15,7 @@ use highwater_core::{
     pin::{self, BlockNumber},
     router::Reader,
 };
-use std::{
-    fmt::Write,
-    sync::{Arc, atomic::Ordering::Relaxed},
-};
+use std::{fmt::Write, sync::Arc};
 
 impl Call<'_> {
     /// Reads a head, together with everybody who needs one now (P-2).
@@ -116,7 +113,8 @@ impl Call<'_> {
             match decided {
                 BlockNumber::Here(block) => {
                     self.viewers.raise(block, bound, falls);
-                    self.inner.reads.tally.local.fetch_add(1, Relaxed);
+                    let tally = &self.inner.reads.tally;
+                    tally.avoided(&tally.local, self.request.descriptor);
                     let nobody = Arc::clone(&self.inner.reads.nothing);
                     return Ok(number(block, nobody, 0, Origin::Heads));
                 }

@@ -1,6 +1,9 @@
 //! What became of reads, counted (P-28).
 
-use highwater_core::cache::{Miss, Refusal};
+use highwater_core::{
+    cache::{Miss, Refusal},
+    method::Descriptor,
+};
 use parking_lot::Mutex;
 use std::{
     collections::BTreeMap,
@@ -18,6 +21,8 @@ pub(super) struct Tally {
     pub(super) unpinned: AtomicU64,
     pub(super) log_index: AtomicU64,
     pub(super) log_tails: AtomicU64,
+    /// Compute units of what took no request.
+    units: AtomicU64,
     misses: Mutex<BTreeMap<&'static str, u64>>,
     refusals: Mutex<BTreeMap<&'static str, u64>>,
 }
@@ -56,14 +61,17 @@ pub struct CacheStats {
     pub log_tails: u64,
     /// Filters that have an index now.
     pub log_filters: u64,
+    /// Compute units of the requests that were avoided, as the method table weighs them.
+    pub avoided_units: u64,
 }
 
 impl CacheStats {
     /// Requests of callers that took no request upstream, by what spared it.
     #[must_use]
-    pub const fn avoided(&self) -> [(&'static str, u64); 4] {
+    pub const fn avoided(&self) -> [(&'static str, u64); 5] {
         [
             ("hit", self.hits),
+            ("second_level", self.second_hits),
             ("coalesced", self.shared),
             ("log_index", self.log_index),
             ("local", self.local),
@@ -72,6 +80,12 @@ impl CacheStats {
 }
 
 impl Tally {
+    /// A call of this method took no request, and this counter says why.
+    pub(super) fn avoided(&self, why: &AtomicU64, row: &Descriptor) {
+        why.fetch_add(1, Relaxed);
+        self.units.fetch_add(u64::from(row.weight), Relaxed);
+    }
+
     pub(super) fn missed(&self, why: Miss) {
         *self.misses.lock().entry(why.name()).or_default() += 1;
     }
@@ -98,6 +112,7 @@ impl Tally {
             unpinned: self.unpinned.load(Relaxed),
             log_index: self.log_index.load(Relaxed),
             log_tails: self.log_tails.load(Relaxed),
+            avoided_units: self.units.load(Relaxed),
             ..CacheStats::default()
         }
     }

@@ -29,6 +29,10 @@ fn an_option_out_of_range_is_refused_by_name() {
         weight: 0.0,
         ..Profile::default()
     };
+    let priced = |price| Profile {
+        price: Some(price),
+        ..Profile::default()
+    };
     let url = || SecretUrl::parse("https://node.example").unwrap();
     let cases: Vec<(&str, Builder)> = vec![
         ("chain", good().chain(0)),
@@ -39,6 +43,14 @@ fn an_option_out_of_range_is_refused_by_name() {
         (
             "weight",
             good().endpoint(Endpoint::url(url()).profile(weightless)),
+        ),
+        (
+            "price",
+            good().endpoint(Endpoint::url(url()).profile(priced(-1.0))),
+        ),
+        (
+            "price",
+            good().endpoint(Endpoint::url(url()).profile(priced(f64::NAN))),
         ),
         ("timeout", good().timeout(Duration::ZERO)),
         ("deadline", good().deadline(Duration::from_micros(999))),

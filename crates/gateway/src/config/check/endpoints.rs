@@ -119,6 +119,8 @@ impl Place<'_> {
         let mut at = Overlay::new(self.pass, self.section.clone());
         at.count("tier", &raw.tier, &mut endpoint.tier, 0..=255);
         at.number("weight", &raw.weight, &mut endpoint.weight, 1e-6..=1e6);
+        let mut price = 0.0;
+        at.number("price", &raw.price, &mut price, 0.0..=1e6);
         let mut range = 0;
         at.count("max_log_range", &raw.max_log_range, &mut range, 1..=BLOCKS);
         let mut batch = 0;
@@ -134,6 +136,7 @@ impl Place<'_> {
         EndpointSettings {
             account: name(&raw.account),
             group: name(&raw.group),
+            price: (!raw.price.is_absent()).then_some(price),
             region: name(&raw.region),
             methods: methods(&raw.methods),
             max_log_range: Some(range).filter(|range| *range > 0),

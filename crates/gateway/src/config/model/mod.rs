@@ -273,6 +273,8 @@ pub(super) struct Endpoint {
     /// Share of the traffic against its peers, 0.000001 to 1000000.
     #[schemars(extend("default" = 1))]
     pub(super) weight: Field<Number>,
+    /// Price of a compute unit in whatever money you count, 0 to 1000000; it decides nothing, and money spent and spared is shown by it.
+    pub(super) price: Field<Number>,
     /// Requests a second of its account, 0.001 to 1000000.
     pub(super) rps: Field<Number>,
     /// Most of them at once, 1 to 1000000; by default two seconds' worth, at least 1.

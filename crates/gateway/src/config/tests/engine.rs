@@ -173,6 +173,7 @@ region = "eu-north"
 archive = true
 max_log_range = 500
 max_batch = 20
+price = 0.25
 
 [[chains.ethereum.endpoints]]
 label = "b"
@@ -356,7 +357,7 @@ fn every_option_of_the_engine_arrives() {
     assert_eq!(a.group.as_deref(), Some("g"));
     assert_eq!(a.region.as_deref(), Some("eu-north"));
     assert_eq!((a.archive, a.max_log_range), (true, Some(500)));
-    assert_eq!(a.max_batch, Some(20));
+    assert_eq!((a.max_batch, a.price), (Some(20), Some(0.25)));
     let learn = Some(LearnedLimit {
         refusals: 4,
         within: Duration::from_secs(61),

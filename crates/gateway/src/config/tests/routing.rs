@@ -77,6 +77,7 @@ fn every_option_of_the_engine_is_in_the_text() {
         "learn",
         "batch",
         // Those of reads are in `docs/reads.md`.
+        "price",
         "pin_latest",
         "coalesce",
         "pin",

@@ -135,7 +135,7 @@ impl Call<'_> {
         let mut missing = range;
         match have.as_ref().map(|cut| cut.found) {
             Some(Found::Whole { .. }) => {
-                indexed::hit(inner, state, self.request.descriptor.id, 0);
+                indexed::hit(inner, state, self.request.descriptor, 0);
                 inner.tell(guard);
                 let cut = have.expect("invariant: it was found just now");
                 let pin = go.pin.filter(|_| self.found.wants_pin());

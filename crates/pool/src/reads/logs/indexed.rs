@@ -15,10 +15,7 @@ use highwater_core::{
     router::Reader,
 };
 use smallvec::SmallVec;
-use std::{
-    sync::{Arc, atomic::Ordering::Relaxed},
-    time::Instant,
-};
+use std::{sync::Arc, time::Instant};
 
 /// All that a query asks for, from the index.
 pub(in crate::reads) struct Served {
@@ -98,7 +95,7 @@ impl Read<'_> {
         else {
             return None;
         };
-        hit(inner, state, self.found.row().id, stale_blocks);
+        hit(inner, state, self.found.row(), stale_blocks);
         Some(Served {
             cut,
             newest: to.is_none().then_some(last),
@@ -110,12 +107,13 @@ impl Read<'_> {
 pub(super) fn hit(
     inner: &Inner,
     state: &mut State,
-    method: highwater_core::method::MethodId,
+    row: &'static highwater_core::method::Descriptor,
     stale_blocks: u64,
 ) {
-    inner.reads.tally.log_index.fetch_add(1, Relaxed);
+    let tally = &inner.reads.tally;
+    tally.avoided(&tally.log_index, row);
     state.router.events().push(|| Event::Cache {
-        method,
+        method: row.id,
         end: CacheEnd::Hit,
         stale_blocks: Some(stale_blocks),
     });

@@ -1,6 +1,7 @@
 //! Reads: pinned, shared, kept, never backwards (P-1 to P-17).
 
 mod cache;
+mod costs;
 mod down;
 mod headers;
 mod kept;

@@ -79,14 +79,14 @@ registry = true
 refresh_interval = 'off'
 [[chains.ethereum.endpoints]]
 url = 'https://a.example'
-price = 1
+headers = { a = 'b' }
 [redis]
 url = 'redis://x'
 ",
         findings: &[
             "2:1 `registry` in `chains.ethereum` is not available in this version yet: remove it",
             "3:1 `refresh_interval` in `chains.ethereum` is not available in this version yet: remove it",
-            "6:1 `price` in `chains.ethereum.endpoints[0]` is not available in this version yet: remove it",
+            "6:1 `headers` in `chains.ethereum.endpoints[0]` is not available in this version yet: remove it",
             "7:2 `redis` is not available in this version yet: remove it",
         ],
     },
