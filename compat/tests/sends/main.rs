@@ -235,9 +235,12 @@ fn run_all(chain: &'static str, count: u64, trouble: fn(u64) -> Trouble) -> Vec<
 // R-35, G-2
 #[test]
 fn every_transaction_is_mined_once_and_every_client_is_told_so() {
-    // A dead endpoint is tried again soon: the whole run is shorter than the default cool-down.
+    // A dead endpoint is tried again soon: the whole run is shorter than the default cool-down. Every
+    // call may move on: how much that may cost (R-32) depends on how fast the clients are, and is not
+    // what this is about.
     let chain = "writes = \"failover\"\nverify_writes = true\n\
-                 breaker.cooldown = \"50ms\"\nbreaker.max_cooldown = \"100ms\"";
+                 breaker.cooldown = \"50ms\"\nbreaker.max_cooldown = \"100ms\"\n\
+                 retry.budget_per_second = 1000";
     let met = |of: fn(Mishap) -> bool| (0..SENDS).map(|number| trouble(number).met(of)).sum();
     let requests: usize = met(|mishap| mishap == Mishap::RequestLost);
     let answers: usize = met(|mishap| mishap != Mishap::RequestLost);

@@ -98,6 +98,18 @@ impl Router {
             .map(move |endpoint| self.standing(endpoint, query, reference, now))
     }
 
+    /// Whether a call can be asked of somebody who is in good standing and was not asked yet.
+    fn is_spared(&self, query: &Query<'_>, at: Instant) -> bool {
+        let plan = query.plan;
+        let asked = |id: EndpointId| query.asked.iter().any(|asked| asked.endpoint == id);
+        let good = |id: EndpointId| {
+            let circuit = &self.endpoint(id).circuit;
+            let stand = circuit.stand(plan.method.lane, plan.key, at);
+            matches!(stand, Stand::Closed { .. })
+        };
+        self.ids().any(|id| !asked(id) && good(id))
+    }
+
     fn standing(
         &self,
         endpoint: EndpointId,
@@ -147,8 +159,9 @@ impl Router {
             Stand::Closed { share } => State::Closed { share },
             // Only a call that may be repeated is the trial. Among submissions there is none, so
             // one of them is, where nobody in good standing can take it: else the lane never closes.
+            // What many wait for is none while somebody in good standing is left to ask.
             Stand::HalfOpen
-                if !plan.urgent
+                if !(plan.urgent && self.is_spared(query, at))
                     && (plan.is_repeatable()
                         || plan.method.is_write()
                         || mutant::is(Mutant::AnyCallIsATrial))

@@ -68,6 +68,28 @@ fn a_half_open_endpoint_gets_one_call_that_may_be_repeated() {
     assert_eq!(found, until);
 }
 
+// R-20, P-2: what many wait for is a trial only where nobody in good standing is left
+#[test]
+fn a_head_that_many_wait_for_goes_to_a_half_open_endpoint_last() {
+    let urgent = |bench: &mut Bench| {
+        let mut plan = bench.plan("eth_blockNumber");
+        plan.urgent = true;
+        bench.begin(plan);
+    };
+    let mut bench = Setup::new(2).call("eth_call");
+    bench.history(A, 3, Duration::ZERO, &unsent());
+    bench.pass(seconds(5));
+    urgent(&mut bench);
+    bench.asks(B, FIRST, &unsent());
+    bench.asks(A, SECOND, &Settled::VALUE);
+    // Nobody else is there.
+    let mut bench = Setup::new(1).call("eth_call");
+    bench.history(A, 3, Duration::ZERO, &unsent());
+    bench.pass(seconds(5));
+    urgent(&mut bench);
+    bench.asks(A, FIRST, &Settled::VALUE);
+}
+
 // a trial that its caller gives up leaves the place to the next
 #[test]
 fn an_abandoned_trial_is_free_again() {
