@@ -98,16 +98,21 @@ impl Router {
             .map(move |endpoint| self.standing(endpoint, query, reference, now))
     }
 
-    /// Whether a call can be asked of somebody who is in good standing and was not asked yet.
-    fn is_spared(&self, query: &Query<'_>, at: Instant) -> bool {
+    /// Whether somebody in good standing, who was not asked yet, may serve the call.
+    fn is_spared(&self, query: &Query<'_>, reference: Option<u64>, now: Now) -> bool {
         let plan = query.plan;
         let asked = |id: EndpointId| query.asked.iter().any(|asked| asked.endpoint == id);
-        let good = |id: EndpointId| {
+        // First of all: only of somebody half-open does this ask again.
+        let closed = |id: EndpointId| {
             let circuit = &self.endpoint(id).circuit;
-            let stand = circuit.stand(plan.method.lane, plan.key, at);
+            let stand = circuit.stand(plan.method.lane, plan.key, now.mono);
             matches!(stand, Stand::Closed { .. })
         };
-        self.ids().any(|id| !asked(id) && good(id))
+        let mut others = self.ids().filter(|id| !asked(*id) && closed(*id));
+        others.any(|id| {
+            let standing = self.standing(id, query, reference, now);
+            standing.is_ok_and(|known| known.is_closed())
+        })
     }
 
     fn standing(
@@ -161,7 +166,7 @@ impl Router {
             // one of them is, where nobody in good standing can take it: else the lane never closes.
             // What many wait for is none while somebody in good standing is left to ask.
             Stand::HalfOpen
-                if !(plan.urgent && self.is_spared(query, at))
+                if !(plan.urgent && self.is_spared(query, reference, now))
                     && (plan.is_repeatable()
                         || plan.method.is_write()
                         || mutant::is(Mutant::AnyCallIsATrial))

@@ -51,8 +51,6 @@ struct Farewell {
 
 /// Longest time for which a client's remaining bytes are read and dropped.
 const LINGER: Duration = Duration::from_secs(2);
-/// A reply of so many bytes is written in one piece.
-const SMALL: usize = 512;
 /// Most bytes of them.
 const LINGER_BYTES: usize = 16 * 1024 * 1024;
 
@@ -123,20 +121,7 @@ impl AsyncWrite for Socket {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let length: usize = bufs.iter().map(|buf| buf.len()).sum();
-        let stream = Pin::new(&mut self.stream);
-        // Copying so little costs less than having the kernel gather it.
-        let result = if length <= SMALL {
-            let mut whole = [0; SMALL];
-            let mut at = 0;
-            for buf in bufs {
-                whole[at..at + buf.len()].copy_from_slice(buf);
-                at += buf.len();
-            }
-            stream.poll_write(cx, &whole[..length])
-        } else {
-            stream.poll_write_vectored(cx, bufs)
-        };
+        let result = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
         self.wrote(&result);
         result
     }

@@ -146,8 +146,8 @@ impl Flights {
         self.table.lock().waiters()
     }
 
-    /// Waits for the request of a key; `make` makes it where there is none. It is `now`. `None`: the caller's
-    /// deadline came first.
+    /// Waits for the request of a key; `make` makes it where there is none. `now`: the time as the caller
+    /// has just read it. `None`: the caller's deadline came first.
     ///
     /// Cancellation: the caller leaves; the last one to leave ends the request.
     pub(super) async fn fly(

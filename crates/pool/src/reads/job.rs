@@ -69,12 +69,11 @@ impl Job {
                 return Ok(answer);
             }
             if self.inner.reads.second.is_some() {
+                // That takes a while.
                 self.now = None;
-            }
-            if self.inner.reads.second.is_some()
-                && let Some(answer) = Box::pin(self.kept_elsewhere()).await
-            {
-                return Ok(answer);
+                if let Some(answer) = Box::pin(self.kept_elsewhere()).await {
+                    return Ok(answer);
+                }
             }
             let avoid = self.avoid.take();
             let options = CallOptions {

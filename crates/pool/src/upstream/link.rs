@@ -4,10 +4,7 @@
 //! between that task and the caller's. Here the caller's own future reads and writes: no task, no
 //! switch, and a dropped call takes its connection with it. While it lies unused nobody looks at it.
 
-use super::{
-    outgoing::{Outgoing, SMALL},
-    stream::Stream,
-};
+use super::{outgoing::Outgoing, stream::Stream};
 use bytes::BytesMut;
 use std::{
     future::Future,
@@ -103,13 +100,8 @@ impl Link {
     ) -> Poll<io::Result<()>> {
         let mut stream = Pin::new(&mut self.wire.stream);
         while !outgoing.is_written() {
-            let mut room = [0; SMALL];
-            let written = if let Some(whole) = outgoing.small(&mut room) {
-                stream.as_mut().poll_write(cx, whole)
-            } else {
-                let (slices, filled) = outgoing.rest();
-                stream.as_mut().poll_write_vectored(cx, &slices[..filled])
-            };
+            let (slices, filled) = outgoing.rest();
+            let written = stream.as_mut().poll_write_vectored(cx, &slices[..filled]);
             match ready!(written)? {
                 0 => return Poll::Ready(Err(ErrorKind::WriteZero.into())),
                 bytes => outgoing.advance(bytes),

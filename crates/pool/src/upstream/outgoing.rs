@@ -1,15 +1,12 @@
 //! A request on its way to the socket.
 //!
 //! All of its head but the length of the body is the same in every request and was written when the
-//! endpoint was set up. Head, length and body of a large one go to the
-//! socket from where they lie.
+//! endpoint was set up. Head, length and body go to the socket from where they lie.
 
 use ::http::HeaderMap;
 use std::io::IoSlice;
 
 const BEHIND_LENGTH: &[u8] = b"\r\n\r\n";
-/// A request of so many bytes is written in one piece.
-pub(super) const SMALL: usize = 512;
 /// Room for the longest number of 64 bits.
 const LONGEST: usize = 20 + BEHIND_LENGTH.len();
 
@@ -65,20 +62,6 @@ impl<'a> Outgoing<'a> {
         self.written += bytes;
     }
 
-    /// The whole request in one piece, where it is small and nothing of it is written: copying so little
-    /// costs less than having the kernel gather it.
-    pub(super) fn small<'b>(&self, room: &'b mut [u8; SMALL]) -> Option<&'b [u8]> {
-        let head = self.opening.len() + self.length_end;
-        let length = head + self.body.len();
-        if self.written > 0 || length > SMALL {
-            return None;
-        }
-        room[..self.opening.len()].copy_from_slice(self.opening);
-        room[self.opening.len()..head].copy_from_slice(&self.length[..self.length_end]);
-        room[head..length].copy_from_slice(self.body);
-        Some(&room[..length])
-    }
-
     /// What is to be written next, and how many of the slices it fills.
     pub(super) fn rest(&self) -> ([IoSlice<'_>; 3], usize) {
         let mut slices = [IoSlice::new(&[]); 3];
@@ -110,15 +93,12 @@ mod tests {
         for step in [1, 2, 3, 50, 1000] {
             let mut outgoing = Outgoing::new(&opening, b"{\"id\":12345}");
             let mut written = Vec::new();
-            let mut room = [0; SMALL];
-            assert_eq!(outgoing.small(&mut room).unwrap(), expected.as_bytes());
             while !outgoing.is_written() {
                 let (slices, filled) = outgoing.rest();
                 let all = slices[..filled].iter().flat_map(|slice| slice.iter());
                 let taken: Vec<u8> = all.copied().take(step).collect();
                 outgoing.advance(taken.len());
                 written.extend(taken);
-                assert!(outgoing.small(&mut room).is_none());
             }
             assert_eq!(String::from_utf8(written).unwrap(), expected);
         }

@@ -1,7 +1,10 @@
 //! Circuits as calls meet them.
 
 use super::*;
-use crate::breaker::{EXCLUSION_TRIALS, Reason as Ejection, Stand};
+use crate::{
+    breaker::{EXCLUSION_TRIALS, Reason as Ejection, Stand},
+    router::MethodList,
+};
 
 fn ejected(bench: &mut Bench, endpoint: EndpointId) -> bool {
     matches!(
@@ -77,6 +80,16 @@ fn a_head_that_many_wait_for_goes_to_a_half_open_endpoint_last() {
         bench.begin(plan);
     };
     let mut bench = Setup::new(2).call("eth_call");
+    bench.history(A, 3, Duration::ZERO, &unsent());
+    bench.pass(seconds(5));
+    urgent(&mut bench);
+    bench.asks(B, FIRST, &unsent());
+    bench.asks(A, SECOND, &Settled::VALUE);
+    // Whoever may not be asked is nobody.
+    let denied = MethodList::new(vec![], vec!["eth_blockNumber".to_owned()]);
+    let mut bench = Setup::new(3)
+        .profile(C, |profile| profile.methods = denied)
+        .call("eth_call");
     bench.history(A, 3, Duration::ZERO, &unsent());
     bench.pass(seconds(5));
     urgent(&mut bench);
