@@ -116,6 +116,23 @@ impl Inner {
     }
 }
 
+impl Inner {
+    /// One endpoint alone may have shown the newest blocks: then another one is asked now, beside the
+    /// calls.
+    pub(crate) fn hear_second_voice(self: &Arc<Self>) {
+        let node = {
+            let now = self.now();
+            let mut state = self.lock();
+            let second = state.router.second_voice(now);
+            second.map(|endpoint| Arc::clone(state.node(endpoint)))
+        };
+        if let Some(node) = node {
+            let (pool, timeout) = (Arc::downgrade(self), self.timeout);
+            tokio::spawn(async move { read_head(&pool, &node, timeout).await.is_ok() });
+        }
+    }
+}
+
 /// Whoever drives the probes of a pool.
 pub(crate) struct Driver {
     pool: Weak<Inner>,

@@ -257,6 +257,14 @@ impl Endpoint {
             .is_some_and(|asked| now.saturating_duration_since(asked) < time)
     }
 
+    /// Whether its head was asked for by itself within this time, and nothing came of it yet.
+    pub(super) fn head_under_way(&self, time: Duration, now: Instant) -> bool {
+        self.head_sent.is_some_and(|sent| {
+            self.head_asked.is_none_or(|asked| asked < sent)
+                && now.saturating_duration_since(sent) < time
+        })
+    }
+
     /// Whether it may be asked for its head.
     pub(super) fn tells_head(&self, now: Instant) -> bool {
         self.profile.methods.allows("eth_blockNumber")

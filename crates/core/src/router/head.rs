@@ -238,6 +238,51 @@ impl Router {
             .collect()
     }
 
+    /// Whom to ask for its head beside the calls, because one voice alone has shown the newest blocks:
+    /// they count when a second one has shown them, and until the next probe reads would stay
+    /// behind. The best of the other voices that is not being asked. `None`: nobody leads by more than
+    /// half of what an endpoint may be behind, there is nobody else to ask, or probes are off.
+    pub fn second_voice(&mut self, now: Now) -> Option<EndpointId> {
+        self.settings.probe?;
+        let heads = self.heads.as_ref()?;
+        let reference = heads.reference(now.mono)?;
+        let trusted = |id: EndpointId| Some((heads.trusted(id, now.mono)?, id));
+        let (height, leader) = self.ids().filter_map(trusted).max()?;
+        if height.saturating_sub(reference) <= heads.max_lag() / 2 {
+            return None;
+        }
+        let (voice, stale) = (heads.voice(leader), heads.settings().stale);
+        self.head_tellers(now).into_iter().find(|id| {
+            self.voice(*id) != voice && !self.endpoint(*id).head_under_way(stale, now.mono)
+        })
+    }
+
+    /// Those that may be asked for their head beside the calls, the best first: checked, closed and
+    /// with a token, in the lowest tier that has any.
+    fn head_tellers(&mut self, now: Now) -> SmallVec<[EndpointId; 8]> {
+        self.look(now);
+        let row = lookup("eth_blockNumber");
+        let key = MethodKey::of(row.name);
+        let plan = Plan::new(row, row.name, now.mono, Duration::ZERO);
+        let mut fit: SmallVec<[(u8, f64, EndpointId); 8]> = SmallVec::new();
+        for id in self.ids() {
+            let known = self.endpoint(id);
+            let stand = known.circuit.stand(Lane::Light, key, now.mono);
+            if known.check.identity() == Identity::Verified
+                && matches!(stand, Stand::Closed { .. })
+                && known.profile.account.available(now)
+                && known.profile.methods.allows(row.name)
+            {
+                let tier = known.profile.tier;
+                fit.push((tier, self.parts(id, &plan, now).1.total, id));
+            }
+        }
+        fit.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
+        let lowest = fit.first().map(|(tier, ..)| *tier);
+        fit.retain(|(tier, ..)| Some(*tier) == lowest);
+        fit.into_iter().map(|(.., id)| id).collect()
+    }
+
     /// A probe answered with a head: it cools the error rate and touches no latency.
     pub fn on_probe(&mut self, endpoint: EndpointId, height: u64, now: Now) {
         let Some(known) = self.endpoints.get_mut(endpoint.index()) else {

@@ -74,7 +74,11 @@ impl Call<'_> {
             sent,
             urgent: Some(Urgent { floor }),
         };
-        Box::pin(call.go(go)).await
+        let answer = Box::pin(call.go(go)).await?;
+        if answer.origin == Origin::Endpoint {
+            self.inner.hear_second_voice();
+        }
+        Ok(answer)
     }
 
     /// `eth_blockNumber`: what a pinned read would use (P-5).

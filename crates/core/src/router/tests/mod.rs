@@ -7,6 +7,7 @@ mod probes;
 mod replaced;
 mod reserved;
 mod scores;
+mod second;
 mod views;
 
 use super::*;

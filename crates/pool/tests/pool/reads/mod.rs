@@ -5,6 +5,7 @@ mod costs;
 mod down;
 mod headers;
 mod kept;
+mod lag;
 mod leave;
 mod level;
 mod monotone;
