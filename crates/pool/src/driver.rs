@@ -86,7 +86,14 @@ pub(crate) async fn drive(
 ) -> Result<Answer, Error> {
     let row = request.descriptor;
     let ask = Ask::new(inner.next_id(), row, request.method, request.params);
-    carry(inner, request, ask, options, terms).await
+    let carried = carry(inner, request, ask, options, terms).await?;
+    Ok(carried.answer)
+}
+
+/// An answer, and the time at which the call was over.
+pub(crate) struct Carried {
+    pub(crate) answer: Answer,
+    pub(crate) now: Now,
 }
 
 /// Makes a call whose request is written already.
@@ -102,7 +109,7 @@ pub(crate) fn carry<'a>(
     mut ask: Ask,
     options: CallOptions,
     terms: Terms,
-) -> impl Future<Output = Result<Answer, Error>> + Send + 'a {
+) -> impl Future<Output = Result<Carried, Error>> + Send + 'a {
     async move {
         if inner.is_closed() {
             return Err(Error::Closed);
@@ -170,7 +177,11 @@ pub(crate) fn carry<'a>(
                     let ended = call.wait(at).await;
                     call.step(ended)
                 }
-                Next::Finish(outcome) => return call.finish(outcome),
+                Next::Finish(outcome) => {
+                    let answer = call.finish(outcome)?;
+                    let now = call.now;
+                    return Ok(Carried { answer, now });
+                }
             }
         }
     }
@@ -217,6 +228,8 @@ struct Call<'a> {
     earlier: Vec<Attempt>,
     over: bool,
     news: Option<Arc<News>>,
+    /// When it was last looked at.
+    now: Now,
 }
 
 impl<'a> Call<'a> {
@@ -302,6 +315,7 @@ impl<'a> Call<'a> {
             earlier: Vec::new(),
             over: false,
             news: terms.news,
+            now,
         };
         let next = call.poll(state, now);
         if wake {
@@ -323,6 +337,7 @@ impl<'a> Call<'a> {
             }
         }
         let now = self.inner.now();
+        self.now = now;
         if let Some(news) = &self.news {
             news.tell(now.mono);
         }

@@ -36,4 +36,4 @@ pub use decide::{Classifier, classify, classify_result, may_hide, phrases};
 pub use evidence::{Evidence, HeaderLookup, no_headers};
 pub use extra::{ExtraRule, RuleError};
 pub use lines::{LineError, line};
-pub use wait::retry_after;
+pub use wait::{reads_header, retry_after};

@@ -14,6 +14,24 @@ const UNIX_SECONDS: f64 = 1e9;
 /// From this value on it is in milliseconds.
 const UNIX_MILLIS: f64 = 1e11;
 
+/// The headers that say how long to wait, the one of the specification first.
+const HEADERS: [&str; 7] = [
+    "retry-after",
+    "retry-after-ms",
+    "x-ratelimit-reset",
+    "ratelimit-reset",
+    "x-rate-limit-reset",
+    "x-ratelimit-retry-after",
+    "x-ratelimit-reset-after",
+];
+
+/// Whether an answer's meaning may depend on the header of this name, in whatever case: of the others
+/// nothing is asked.
+#[must_use]
+pub fn reads_header(name: &str) -> bool {
+    HEADERS.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
 /// The wait that an answer of this class states.
 pub(super) fn stated(ev: &Evidence<'_>, said: &Said, class: Class) -> Option<Duration> {
     let busy = matches!(
@@ -55,23 +73,18 @@ pub(super) fn duration(value: &str) -> Option<Duration> {
 }
 
 fn headers(ev: &Evidence<'_>) -> Option<Duration> {
-    if let Some(ms) = (ev.headers)("retry-after-ms").and_then(|v| v.trim().parse::<f64>().ok()) {
+    let [_, in_millis, resets @ ..] = HEADERS;
+    if let Some(ms) = (ev.headers)(in_millis).and_then(|v| v.trim().parse::<f64>().ok()) {
         return seconds_from(ms / 1_000.0);
     }
-    [
-        "x-ratelimit-reset",
-        "ratelimit-reset",
-        "x-rate-limit-reset",
-        "x-ratelimit-retry-after",
-        "x-ratelimit-reset-after",
-    ]
-    .iter()
-    .find_map(|name| (ev.headers)(name))
-    .and_then(|v| {
-        v.trim()
-            .parse::<f64>()
-            .map_or_else(|_| retry_after(v, ev.wall), |n| moment(n, ev.wall))
-    })
+    resets
+        .iter()
+        .find_map(|name| (ev.headers)(name))
+        .and_then(|v| {
+            v.trim()
+                .parse::<f64>()
+                .map_or_else(|_| retry_after(v, ev.wall), |n| moment(n, ev.wall))
+        })
 }
 
 fn facts(said: &Said, wall: SystemTime) -> Option<Duration> {

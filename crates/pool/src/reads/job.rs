@@ -12,7 +12,7 @@ use crate::{
     Answer, CallOptions, Error, Request,
     answer::Origin,
     ask::Ask,
-    driver::{Terms, Urgent, carry},
+    driver::{Carried, Terms, Urgent, carry},
     inner::Inner,
 };
 use bytes::Bytes;
@@ -97,8 +97,9 @@ impl Job {
                 ..Terms::default()
             };
 
-            let mut answer = carry(&self.inner, request, self.ask.clone(), options, terms).await?;
-            self.learn(&mut answer);
+            let Carried { mut answer, now } =
+                carry(&self.inner, request, self.ask.clone(), options, terms).await?;
+            self.learn(&mut answer, now);
             Ok(answer)
         }
     }
@@ -150,7 +151,7 @@ impl Job {
         router.newest_head(&reader, now)
     }
 
-    fn learn(self, answer: &mut Answer) {
+    fn learn(&mut self, answer: &mut Answer, now: Now) {
         if answer.is_error() {
             if let Class::Never(_) = self.class {
             } else if self.store.is_some() {
@@ -162,7 +163,6 @@ impl Job {
         let result = answer.result().unwrap_or_default();
         let named = Named::read(row, result);
         let inner = &self.inner;
-        let now = inner.now();
         let mut state = inner.lock();
         let place = state.labelled(&answer.endpoint);
         let state_ref = &mut *state;
@@ -204,7 +204,7 @@ impl Job {
             may_store(&told, &view)
         });
         inner.tell(state);
-        match (kept, self.store) {
+        match (kept, self.store.take()) {
             (Some(Ok(stamp)), Some(key)) => {
                 let entry = Entry {
                     stamp,

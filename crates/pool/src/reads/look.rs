@@ -3,7 +3,7 @@
 
 use super::{
     logs::Served,
-    store::{Entry, Key},
+    store::{Entry, Key, KeyHash, Sought},
     viewer::{Bound, Viewers},
 };
 use crate::{
@@ -151,9 +151,19 @@ impl Read<'_> {
             }
             return Looked::Logs(Box::new(served), bound);
         }
+        let mut sealed = None;
         if let (Some(body), true) = (key, inner.reads.store.is_on() && !self.options.bypass_cache) {
             let found = self.remembered(
-                inner, state, &reader, class, floor, body, buffer, now, first,
+                inner,
+                state,
+                &reader,
+                class,
+                floor,
+                body,
+                buffer,
+                &mut sealed,
+                now,
+                first,
             );
             if let Some(entry) = found {
                 inner.tell(guard);
@@ -164,8 +174,8 @@ impl Read<'_> {
             }
         }
         let looked = self.place(
-            inner, state, &reader, class, present, floor, settings, pinning, key, buffer, fetched,
-            now,
+            inner, state, &reader, class, present, floor, settings, pinning, key, buffer, sealed,
+            fetched, now,
         );
         inner.tell(guard);
         if wake {
@@ -174,7 +184,7 @@ impl Read<'_> {
         looked
     }
 
-    /// An answer from memory (P-11, P-12).
+    /// An answer from memory (P-11, P-12). `sealed`: as what the key was sealed last, and its hash.
     #[expect(clippy::too_many_arguments, reason = "one look, cut in two")]
     fn remembered(
         &self,
@@ -185,6 +195,7 @@ impl Read<'_> {
         floor: Option<u64>,
         body: Body,
         buffer: &mut Vec<u8>,
+        sealed: &mut Option<(Resolve, KeyHash)>,
         now: Now,
         first: bool,
     ) -> Option<Entry> {
@@ -203,7 +214,9 @@ impl Read<'_> {
         let ask = Ask { class, floor };
         for resolve in class.lookups() {
             body.seal(self.found, self.params, resolve, buffer);
-            let Some(entry) = inner.reads.store.get(inner.reads.store.key(buffer)) else {
+            let sought = inner.reads.store.key(buffer);
+            *sealed = Some((resolve, sought.hash()));
+            let Some(entry) = inner.reads.store.get(sought) else {
                 continue;
             };
             let view = state
@@ -251,6 +264,7 @@ impl Read<'_> {
         pinning: Option<PinSettings>,
         key: Option<Body>,
         buffer: &mut Vec<u8>,
+        sealed: Option<(Resolve, KeyHash)>,
         fetched: bool,
         now: Now,
     ) -> Looked {
@@ -276,6 +290,17 @@ impl Read<'_> {
             }
             Some(_) | None => None,
         };
+        // First, as the buffer may be sealed so already.
+        let store = match (class.storage(), key) {
+            (Some(resolve), Some(body)) if inner.reads.store.is_on() => Some(match sealed {
+                Some((last, hash)) if last == resolve => Sought::new(hash, buffer).owned(),
+                Some(_) | None => {
+                    body.seal(self.found, self.params, resolve, buffer);
+                    inner.reads.store.key(buffer).owned()
+                }
+            }),
+            (Some(_) | None, _) => None,
+        };
         let flight = key
             .filter(|_| settings.coalesce && (present || flight::shares(self.found, pin)))
             .map(|body| {
@@ -288,13 +313,6 @@ impl Read<'_> {
                 direct(self.options, least_head, buffer);
                 Arc::from(&**buffer)
             });
-        let store = match (class.storage(), key) {
-            (Some(resolve), Some(body)) if inner.reads.store.is_on() => {
-                body.seal(self.found, self.params, resolve, buffer);
-                Some(inner.reads.store.key(buffer).owned())
-            }
-            (Some(_) | None, _) => None,
-        };
         let mut sent = Sent {
             at: now.mono,
             since: state.sight.recent.mark(),

@@ -67,6 +67,7 @@ use highwater_core::{
 use job::Job;
 use look::{Go, Looked, Read, with_buffer};
 use std::{
+    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
@@ -235,6 +236,13 @@ pub(crate) async fn request(
         return Box::pin(call.log_query()).await;
     }
     call.read(Some(now)).await
+}
+
+/// A future in a box of its own. The box comes first, so that the future, of a few kilobytes, is written
+/// where it stays.
+fn in_place<F: Future>(make: impl FnOnce() -> F) -> Pin<Box<F>> {
+    let room = Box::new_uninit();
+    Box::into_pin(Box::write(room, make()))
 }
 
 /// Whether the name stands in a request as it is: then it can be read back from there.
@@ -469,7 +477,8 @@ impl Call<'_> {
                 } else {
                     self.deadline.saturating_duration_since(news.began())
                 };
-                Box::pin(job(store.take(), first.take()).run(time, Some(news)))
+                // Room first: it is written where it stays.
+                in_place(|| job(store.take(), first.take()).run(time, Some(news)))
             })
             .await;
         let Some(landed) = landed else {

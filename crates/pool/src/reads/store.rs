@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 use highwater_core::cache::{CacheSettings, Stamp};
-use quick_cache::{Equivalent, Weighter, sync::Cache};
+use quick_cache::{Equivalent, OptionsBuilder, Weighter, sync::Cache};
 use std::{
     cell::Cell,
     hash::{BuildHasher, Hash, Hasher},
@@ -32,6 +32,10 @@ pub(super) struct Sought<'a> {
     bytes: &'a [u8],
 }
 
+/// The hash of a key.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct KeyHash(u64);
+
 impl Key {
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
@@ -45,7 +49,19 @@ impl Key {
     }
 }
 
-impl Sought<'_> {
+impl<'a> Sought<'a> {
+    /// What these bytes were when this hash was taken.
+    pub(super) const fn new(hash: KeyHash, bytes: &'a [u8]) -> Self {
+        Self {
+            hash: hash.0,
+            bytes,
+        }
+    }
+
+    pub(super) const fn hash(self) -> KeyHash {
+        KeyHash(self.hash)
+    }
+
     pub(super) fn owned(self) -> Key {
         Key {
             hash: self.hash,
@@ -121,9 +137,16 @@ pub(super) struct Store {
 impl Store {
     pub(super) fn new(settings: Option<&CacheSettings>) -> Self {
         let cache = settings.map(|settings| {
-            Cache::with(
-                settings.entries,
-                settings.bytes,
+            // No memory of keys that were pushed out: each answer that is kept would cost a look at one
+            // of them, and what is read again is mostly newer than what was forgotten.
+            let options = OptionsBuilder::new()
+                .estimated_items_capacity(settings.entries)
+                .weight_capacity(settings.bytes)
+                .ghost_allocation(0.0)
+                .build()
+                .expect("invariant: both capacities are given");
+            Cache::with_options(
+                options,
                 Weigh {
                     least: settings.bytes / settings.entries.max(1) as u64,
                 },

@@ -6,7 +6,7 @@
 use super::{
     fault::SendErrorKind,
     framing::{Framing, Step},
-    head::{Head, HeadReader},
+    head::{Fields, Head, HeadReader},
     link::Link,
     outgoing::{Opening, Outgoing},
 };
@@ -44,13 +44,18 @@ pub(super) enum Broken {
 
 impl<'a> Exchange<'a> {
     #[inline]
-    pub(super) fn new(mut link: Link, opening: &'a Opening, body: &'a [u8]) -> Self {
+    pub(super) fn new(
+        mut link: Link,
+        opening: &'a Opening,
+        body: &'a [u8],
+        fields: Fields,
+    ) -> Self {
         link.clear();
         Self {
             link,
             outgoing: Outgoing::new(opening, body),
             writing: Writing::UnderWay,
-            head: HeadReader::default(),
+            head: HeadReader::new(fields),
             framing: Framing::UntilClose,
             lasts: false,
         }

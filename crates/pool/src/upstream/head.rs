@@ -7,8 +7,9 @@ use super::{
     fault::SendErrorKind,
     framing::{Claims, Framing},
 };
-use ::http::{HeaderMap, HeaderName, HeaderValue, header};
+use ::http::{HeaderMap, HeaderName, HeaderValue};
 use bytes::{Buf, BytesMut};
+use highwater_core::classify::reads_header;
 use httparse::{ParserConfig, Response, Status};
 use memchr::memchr_iter;
 use std::mem::MaybeUninit;
@@ -30,22 +31,39 @@ pub(super) struct Head {
     pub(super) lasts: bool,
 }
 
+/// Which fields of a head are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fields {
+    /// Those that somebody here reads: how the body is packed, how long to wait.
+    Read,
+    All,
+}
+
 /// Looks for the head of an answer in what has been read so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct HeadReader {
+    fields: Fields,
     /// So many bytes at the front are known to be no whole head.
     looked_at: usize,
     interim: usize,
 }
 
 impl HeadReader {
+    pub(super) const fn new(fields: Fields) -> Self {
+        Self {
+            fields,
+            looked_at: 0,
+            interim: 0,
+        }
+    }
+
     /// Takes the head from the front of `buf`, once it is there.
     pub(super) fn read(&mut self, buf: &mut BytesMut) -> Result<Option<Head>, SendErrorKind> {
         loop {
             if buf.is_empty() || (self.looked_at > 0 && !may_end(buf, self.looked_at)) {
                 return self.more(buf);
             }
-            let Some((length, head)) = parse(buf)? else {
+            let Some((length, head)) = parse(buf, self.fields)? else {
                 return self.more(buf);
             };
             buf.advance(length);
@@ -62,7 +80,7 @@ impl HeadReader {
 
     /// What is wrong with a head after whose beginning the connection ended.
     pub(super) fn cut(buf: &[u8]) -> SendErrorKind {
-        match parse(buf) {
+        match parse(buf, Fields::Read) {
             Err(kind) => kind,
             Ok(_) => SendErrorKind::Reset,
         }
@@ -88,7 +106,7 @@ fn may_end(buf: &[u8], known: usize) -> bool {
 }
 
 /// How long the head at the front of `buf` is, and what it says unless it is an interim one.
-fn parse(buf: &[u8]) -> Result<Option<(usize, Option<Head>)>, SendErrorKind> {
+fn parse(buf: &[u8], kept: Fields) -> Result<Option<(usize, Option<Head>)>, SendErrorKind> {
     let mut fields = [const { MaybeUninit::uninit() }; FIELDS];
     let mut response = Response::new(&mut []);
     let parsed =
@@ -103,12 +121,15 @@ fn parse(buf: &[u8]) -> Result<Option<(usize, Option<Head>)>, SendErrorKind> {
         Some(status @ 200..) => status,
         _ => return Err(SendErrorKind::Protocol),
     };
-    let mut headers = HeaderMap::with_capacity(response.headers.len());
+    let mut headers = HeaderMap::new();
     let mut claims = Claims::default();
     for field in response.headers.iter() {
-        let name = name(field.name)?;
-        claims.note(&name, field.value)?;
-        headers.append(name, value(field.value)?);
+        claims.note(field.name, field.value)?;
+        if kept == Fields::All || is_read(field.name) {
+            let bad = |_| SendErrorKind::Protocol;
+            let name = HeaderName::from_bytes(field.name.as_bytes()).map_err(bad)?;
+            headers.append(name, value(field.value)?);
+        }
     }
     let (framing, lasts) = claims.framing(status, response.version == Some(0))?;
     let head = Head {
@@ -120,25 +141,11 @@ fn parse(buf: &[u8]) -> Result<Option<(usize, Option<Head>)>, SendErrorKind> {
     Ok(Some((length, Some(head))))
 }
 
-/// The names that come in nearly every answer, as servers write them, need no table.
-fn name(text: &str) -> Result<HeaderName, SendErrorKind> {
-    Ok(match text {
-        "content-length" | "Content-Length" => header::CONTENT_LENGTH,
-        "content-type" | "Content-Type" => header::CONTENT_TYPE,
-        "date" | "Date" => header::DATE,
-        "connection" | "Connection" => header::CONNECTION,
-        "server" | "Server" => header::SERVER,
-        "vary" | "Vary" => header::VARY,
-        _ => HeaderName::from_bytes(text.as_bytes()).map_err(|_| SendErrorKind::Protocol)?,
-    })
+fn is_read(name: &str) -> bool {
+    name.eq_ignore_ascii_case("content-encoding") || reads_header(name)
 }
 
-/// The value that comes in nearly every answer needs no copy.
 fn value(bytes: &[u8]) -> Result<HeaderValue, SendErrorKind> {
-    const JSON: HeaderValue = HeaderValue::from_static("application/json");
-    if bytes == b"application/json" {
-        return Ok(JSON);
-    }
     HeaderValue::from_bytes(bytes).map_err(|_| SendErrorKind::Protocol)
 }
 
@@ -152,7 +159,11 @@ mod tests {
 
     /// Reads one answer from a connection that brings these pieces and ends.
     fn read(pieces: &[&[u8]]) -> Result<Answer, SendErrorKind> {
-        let mut reader = HeadReader::default();
+        read_keeping(Fields::All, pieces)
+    }
+
+    fn read_keeping(fields: Fields, pieces: &[&[u8]]) -> Result<Answer, SendErrorKind> {
+        let mut reader = HeadReader::new(fields);
         let mut head = None;
         let mut body = Vec::new();
         let mut buf = BytesMut::new();
@@ -204,6 +215,19 @@ mod tests {
         assert_eq!(headers["content-length"], "3");
         assert_eq!(headers["x-odd"].as_bytes(), "\u{e4}\t!".as_bytes());
         assert_eq!(headers.len(), 6);
+        let kept = read_keeping(Fields::Read, &[text.as_bytes()]).unwrap();
+        let waits: HeaderMap = [("retry-after", "7")]
+            .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()))
+            .into_iter()
+            .collect();
+        assert_eq!(kept, (429, waits, b"abc".to_vec(), true));
+        let packed =
+            "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nserver: x\r\ncontent-length: 0\r\n\r\n";
+        let (_, headers, ..) = read_keeping(Fields::Read, &[packed.as_bytes()]).unwrap();
+        assert_eq!(
+            (headers.len(), &headers["content-encoding"]),
+            (1, &HeaderValue::from_static("gzip"))
+        );
     }
 
     #[test]

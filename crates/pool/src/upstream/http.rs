@@ -11,6 +11,7 @@ use super::{
     dial::{Spoken, Target},
     exchange::{Broken, Exchange},
     fault::is_refused_stream,
+    head::Fields,
     lane::{Ages, Lane, Shared},
     link::Link,
     options::HttpOptions,
@@ -169,17 +170,22 @@ impl HttpUpstream {
     /// # Errors
     /// The request failed below JSON-RPC.
     pub async fn exchange(&self, message: Bytes, timeout: Duration) -> Result<RawReply, SendError> {
-        self.0.exchange(message, timeout, Repeat::Never).await
+        let fields = Fields::All;
+        self.0
+            .exchange(message, timeout, Repeat::Never, fields)
+            .await
     }
 
-    /// As [`HttpUpstream::exchange`], for a request that may or may not be repeated elsewhere.
+    /// As [`HttpUpstream::exchange`], for a request that may or may not be repeated elsewhere, and
+    /// with those headers alone that an answer is judged by.
     pub(crate) async fn exchange_as(
         &self,
         message: Bytes,
         timeout: Duration,
         repeat: Repeat,
     ) -> Result<RawReply, SendError> {
-        self.0.exchange(message, timeout, repeat).await
+        let fields = Fields::Read;
+        self.0.exchange(message, timeout, repeat, fields).await
     }
 }
 
@@ -190,7 +196,10 @@ impl Upstream for HttpUpstream {
         timeout: Duration,
     ) -> BoxFuture<'static, Result<RawReply, SendError>> {
         let upstream = self.clone();
-        Box::pin(async move { upstream.0.exchange(message, timeout, Repeat::Never).await })
+        Box::pin(async move {
+            let (repeat, fields) = (Repeat::Never, Fields::All);
+            upstream.0.exchange(message, timeout, repeat, fields).await
+        })
     }
 }
 
@@ -222,6 +231,7 @@ impl Inner {
         message: Bytes,
         timeout: Duration,
         repeat: Repeat,
+        fields: Fields,
     ) -> Result<RawReply, SendError> {
         let start = Instant::now();
         let end = start + timeout.min(FAR);
@@ -241,10 +251,13 @@ impl Inner {
                 }
             };
             let tried = match way {
-                Way::Own(link) => self.try_own(lane, link, &message, &mut clock, end).await,
+                Way::Own(link) => {
+                    let exchange = Exchange::new(link, &self.opening, &message, fields);
+                    self.try_own(lane, exchange, &mut clock, end).await
+                }
+                // Boxed: over HTTP/1 every call's future would be larger by it.
                 Way::Shared(sender) => {
-                    self.try_shared(sender, message.clone(), &mut clock, end)
-                        .await
+                    Box::pin(self.try_shared(sender, message.clone(), &mut clock, end)).await
                 }
             };
             match tried {
@@ -345,12 +358,10 @@ impl Inner {
     async fn try_own(
         &self,
         lane: &Arc<Lane>,
-        link: Link,
-        message: &[u8],
+        mut exchange: Exchange<'_>,
         clock: &mut Clock<'_>,
         end: Instant,
     ) -> Tried {
-        let mut exchange = Exchange::new(link, &self.opening, message);
         clock.set(self.head_limit(end));
         let answered = poll_fn(|cx| {
             let polled = exchange.poll_head(cx);
