@@ -1,8 +1,12 @@
-//! Which worker a thread is.
+//! The threads of a server: which worker a thread is, and writes that gather on it.
 //!
 //! An upstream keeps its connections in lanes, one per worker, so that a worker meets its own warm
 //! connections first and never waits for another worker's lock. A server names its worker threads
 //! with [`enter`]; every other thread gets the next free number when it first makes a call.
+
+mod wire;
+
+pub use wire::{Wire, in_rounds, write_out};
 
 use std::{
     cell::Cell,

@@ -2,6 +2,7 @@
 //! for the connection's watchdog.
 
 use super::guard::Guard;
+use highwater::worker::Wire;
 use std::{
     io,
     pin::Pin,
@@ -36,7 +37,7 @@ pub(crate) struct Signs {
 /// A guarded socket.
 #[derive(Debug)]
 pub(crate) struct Socket {
-    stream: TcpStream,
+    wire: Wire,
     guard: Guard,
     signs: Arc<Signs>,
     farewell: Option<Farewell>,
@@ -57,7 +58,7 @@ const LINGER_BYTES: usize = 16 * 1024 * 1024;
 impl Socket {
     pub(crate) fn new(stream: TcpStream, signs: Arc<Signs>) -> Self {
         Self {
-            stream,
+            wire: Wire::new(stream),
             guard: Guard::default(),
             signs,
             farewell: None,
@@ -65,7 +66,7 @@ impl Socket {
     }
 
     fn wrote(&self, result: &Poll<io::Result<usize>>) {
-        let blocked = result.is_pending();
+        let blocked = result.is_pending() || self.wire.is_stuck();
         if self.signs.write_blocked.load(Relaxed) != blocked {
             self.signs.write_blocked.store(blocked, Relaxed);
         }
@@ -89,7 +90,7 @@ impl AsyncRead for Socket {
     ) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         let this = &mut *self;
-        let result = Pin::new(&mut this.stream).poll_read(cx, buf);
+        let result = Pin::new(&mut this.wire).poll_read(cx, buf);
         if let (Poll::Ready(Ok(())), Some(new)) = (&result, buf.filled_mut().get_mut(before..))
             && !new.is_empty()
         {
@@ -111,7 +112,7 @@ impl AsyncWrite for Socket {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let result = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        let result = Pin::new(&mut self.wire).poll_write(cx, bytes);
         self.wrote(&result);
         result
     }
@@ -121,17 +122,22 @@ impl AsyncWrite for Socket {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let result = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
+        let result = Pin::new(&mut self.wire).poll_write_vectored(cx, bufs);
         self.wrote(&result);
         result
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
+        self.wire.is_write_vectored()
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
+        let result = Pin::new(&mut self.wire).poll_flush(cx);
+        let blocked = result.is_pending();
+        if self.signs.write_blocked.load(Relaxed) != blocked {
+            self.signs.write_blocked.store(blocked, Relaxed);
+        }
+        result
     }
 
     /// Closes our side. Closing the rest while the client is still sending would make the kernel
@@ -142,7 +148,7 @@ impl AsyncWrite for Socket {
         let farewell = match &mut this.farewell {
             Some(farewell) => farewell,
             none => {
-                ready!(Pin::new(&mut this.stream).poll_shutdown(cx))?;
+                ready!(Pin::new(&mut this.wire).poll_shutdown(cx))?;
                 if !this.signs.linger.load(Relaxed) {
                     return Poll::Ready(Ok(()));
                 }
@@ -159,7 +165,7 @@ impl AsyncWrite for Socket {
                 return Poll::Ready(Ok(()));
             }
             let mut buf = ReadBuf::new(&mut scratch);
-            let read = ready!(Pin::new(&mut this.stream).poll_read(cx, &mut buf));
+            let read = ready!(Pin::new(&mut this.wire).poll_read(cx, &mut buf));
             if read.is_err() || buf.filled().is_empty() {
                 return Poll::Ready(Ok(()));
             }

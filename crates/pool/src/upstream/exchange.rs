@@ -7,6 +7,7 @@ use super::{
     fault::SendErrorKind,
     framing::{Framing, Step},
     head::{Fields, Head, HeadReader},
+    http::Repeat,
     link::Link,
     outgoing::{Opening, Outgoing},
 };
@@ -49,8 +50,10 @@ impl<'a> Exchange<'a> {
         opening: &'a Opening,
         body: &'a [u8],
         fields: Fields,
+        repeat: Repeat,
     ) -> Self {
-        link.clear();
+        // Of a submission it must be known whether it was written.
+        link.begin(repeat == Repeat::Elsewhere);
         Self {
             link,
             outgoing: Outgoing::new(opening, body),

@@ -252,7 +252,7 @@ impl Inner {
             };
             let tried = match way {
                 Way::Own(link) => {
-                    let exchange = Exchange::new(link, &self.opening, &message, fields);
+                    let exchange = Exchange::new(link, &self.opening, &message, fields, repeat);
                     self.try_own(lane, exchange, &mut clock, end).await
                 }
                 // Boxed: over HTTP/1 every call's future would be larger by it.

@@ -72,9 +72,9 @@ impl Link {
         &mut self.wire.buf
     }
 
-    /// A request begins.
-    pub(super) fn clear(&mut self) {
-        self.wire.stream.clear();
+    /// A request begins; whether it may wait for others that are written together with it.
+    pub(super) fn begin(&mut self, gathers: bool) {
+        self.wire.stream.begin(gathers);
     }
 
     /// Whether a byte of the request was written to the socket.
@@ -201,7 +201,7 @@ mod tests {
             let Stream::Plain(tcp) = &link.wire.stream else {
                 panic!("not plain")
             };
-            tcp.socket.readable().await.unwrap();
+            tcp.wire.stream().readable().await.unwrap();
             assert!(!link.is_usable());
         }
     }

@@ -4,6 +4,7 @@
 //! proof there is that a request was not sent. Bytes that TLS took and that never reached the
 //! socket were not sent.
 
+use crate::worker::Wire;
 use std::{
     io::{self, ErrorKind, IoSlice},
     pin::Pin,
@@ -18,7 +19,7 @@ use tokio_rustls::client::TlsStream;
 /// A TCP connection that notes whether it was written to.
 #[derive(Debug)]
 pub(super) struct Tcp {
-    pub(super) socket: TcpStream,
+    pub(super) wire: Wire,
     wrote: bool,
 }
 
@@ -30,7 +31,7 @@ pub(super) enum Stream {
 }
 
 impl Stream {
-    /// Whether a byte was written since [`Stream::clear`].
+    /// Whether a byte was written, or taken to be written, since [`Stream::begin`].
     pub(super) fn wrote(&self) -> bool {
         match self {
             Self::Plain(tcp) => tcp.wrote,
@@ -38,12 +39,14 @@ impl Stream {
         }
     }
 
-    /// A request begins.
-    pub(super) fn clear(&mut self) {
-        match self {
-            Self::Plain(tcp) => tcp.wrote = false,
-            Self::Tls(tls) => tls.get_mut().0.wrote = false,
-        }
+    /// A request begins; whether it may wait for others that are written together with it.
+    pub(super) fn begin(&mut self, gathers: bool) {
+        let tcp = match self {
+            Self::Plain(tcp) => tcp,
+            Self::Tls(tls) => tls.get_mut().0,
+        };
+        tcp.wrote = false;
+        tcp.wire.gather(gathers);
     }
 
     /// Whether the other side has neither closed nor sent anything, as far as the event loop knows.
@@ -52,7 +55,7 @@ impl Stream {
         match self {
             // No waker is left behind, and without news from the event loop no system call made.
             Self::Plain(tcp) => {
-                let read = tcp.socket.try_read(&mut byte);
+                let read = tcp.wire.stream().try_read(&mut byte);
                 read.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
             }
             // What has arrived may be none of the other side's words, a session ticket for one.
@@ -64,11 +67,11 @@ impl Stream {
 }
 
 impl Tcp {
-    pub(super) const fn new(socket: TcpStream) -> Self {
-        Self {
-            socket,
-            wrote: false,
-        }
+    pub(super) fn new(socket: TcpStream) -> Self {
+        let mut wire = Wire::new(socket);
+        // Not before a request says that it may.
+        wire.gather(false);
+        Self { wire, wrote: false }
     }
 
     fn note(&mut self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
@@ -83,7 +86,7 @@ impl AsyncRead for Tcp {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().socket).poll_read(cx, buf)
+        Pin::new(&mut self.get_mut().wire).poll_read(cx, buf)
     }
 }
 
@@ -94,7 +97,7 @@ impl AsyncWrite for Tcp {
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        let written = Pin::new(&mut this.socket).poll_write(cx, buf);
+        let written = Pin::new(&mut this.wire).poll_write(cx, buf);
         this.note(written)
     }
 
@@ -104,20 +107,20 @@ impl AsyncWrite for Tcp {
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        let written = Pin::new(&mut this.socket).poll_write_vectored(cx, bufs);
+        let written = Pin::new(&mut this.wire).poll_write_vectored(cx, bufs);
         this.note(written)
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.socket.is_write_vectored()
+        self.wire.is_write_vectored()
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().socket).poll_flush(cx)
+        Pin::new(&mut self.get_mut().wire).poll_flush(cx)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.get_mut().socket).poll_shutdown(cx)
+        Pin::new(&mut self.get_mut().wire).poll_shutdown(cx)
     }
 }
 
