@@ -128,7 +128,11 @@ impl Inner {
         };
         if let Some(node) = node {
             let (pool, timeout) = (Arc::downgrade(self), self.timeout);
-            tokio::spawn(async move { read_head(&pool, &node, timeout).await.is_ok() });
+            tokio::spawn(async move {
+                if read_head(&pool, &node, timeout).await.is_ok() {
+                    read_header(&pool, &node, timeout).await;
+                }
+            });
         }
     }
 }

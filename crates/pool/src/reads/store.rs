@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 use highwater_core::cache::{CacheSettings, Stamp};
-use quick_cache::{Equivalent, OptionsBuilder, Weighter, sync::Cache};
+use quick_cache::{Equivalent, Weighter, sync::Cache};
 use std::{
     cell::Cell,
     hash::{BuildHasher, Hash, Hasher},
@@ -137,16 +137,9 @@ pub(super) struct Store {
 impl Store {
     pub(super) fn new(settings: Option<&CacheSettings>) -> Self {
         let cache = settings.map(|settings| {
-            // No memory of keys that were pushed out: each answer that is kept would cost a look at one
-            // of them, and what is read again is mostly newer than what was forgotten.
-            let options = OptionsBuilder::new()
-                .estimated_items_capacity(settings.entries)
-                .weight_capacity(settings.bytes)
-                .ghost_allocation(0.0)
-                .build()
-                .expect("invariant: both capacities are given");
-            Cache::with_options(
-                options,
+            Cache::with(
+                settings.entries,
+                settings.bytes,
                 Weigh {
                     least: settings.bytes / settings.entries.max(1) as u64,
                 },
