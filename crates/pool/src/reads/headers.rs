@@ -2,9 +2,9 @@
 //! (P-14).
 //!
 //! While reads come, and the cache is on, the header of each new head that a probe, or a look at a
-//! second endpoint beside a read's own, finds is fetched once, from the endpoint that told it. Where its parent is not known, the ones below are fetched by
-//! their hashes, a few at most; then the chain begins anew above the gap, and what was kept under
-//! hashes below it is not served any more.
+//! second endpoint beside a read's own, finds is fetched once, from the endpoint that told it. Where its
+//! parent is not known, the ones below are fetched by their hashes, a few at most; then the chain begins
+//! anew above the gap, and what was kept under hashes below it is not served any more.
 
 use crate::{aside, inner::Inner, node::Node};
 use highwater_core::{
