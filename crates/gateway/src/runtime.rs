@@ -283,20 +283,18 @@ fn spawn_worker(
     let failed = |e: std::io::Error| ServeError::Internal(e.to_string());
     let runtime = Builder::new_current_thread()
         .enable_all()
-        .on_thread_park(highwater::worker::write_out)
         .build()
         .map_err(failed)?;
     let work = move || {
         highwater::worker::enter(number);
-        highwater::worker::in_rounds();
         runtime.block_on(async {
+            tokio::spawn(highwater::worker::Rounds::new());
             match TcpListener::from_std(listener) {
                 Ok(listener) => listener::accept(&shared, listener).await,
                 Err(_) => tracing::error!("a worker could not use its listener"),
             }
             shared.shutdown.wait_for(Phase::Stopped).await;
         });
-        highwater::worker::write_out();
         // Nothing is worth waiting for now; a compression on another thread must not hold us up.
         runtime.shutdown_background();
     };

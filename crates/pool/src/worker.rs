@@ -6,7 +6,7 @@
 
 mod wire;
 
-pub use wire::{Wire, in_rounds, write_out};
+pub use wire::{Rounds, Wire};
 
 use std::{
     cell::Cell,

@@ -65,8 +65,8 @@ impl Socket {
         }
     }
 
-    fn wrote(&self, result: &Poll<io::Result<usize>>) {
-        let blocked = result.is_pending() || self.wire.is_stuck();
+    /// Notes whether the client takes what we write.
+    fn wrote(&self, blocked: bool) {
         if self.signs.write_blocked.load(Relaxed) != blocked {
             self.signs.write_blocked.store(blocked, Relaxed);
         }
@@ -113,7 +113,7 @@ impl AsyncWrite for Socket {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let result = Pin::new(&mut self.wire).poll_write(cx, bytes);
-        self.wrote(&result);
+        self.wrote(result.is_pending() || self.wire.is_stuck());
         result
     }
 
@@ -123,7 +123,7 @@ impl AsyncWrite for Socket {
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let result = Pin::new(&mut self.wire).poll_write_vectored(cx, bufs);
-        self.wrote(&result);
+        self.wrote(result.is_pending() || self.wire.is_stuck());
         result
     }
 
@@ -132,10 +132,10 @@ impl AsyncWrite for Socket {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let was_stuck = self.wire.is_stuck();
         let result = Pin::new(&mut self.wire).poll_flush(cx);
-        let blocked = result.is_pending();
-        if self.signs.write_blocked.load(Relaxed) != blocked {
-            self.signs.write_blocked.store(blocked, Relaxed);
+        if was_stuck {
+            self.wrote(result.is_pending());
         }
         result
     }

@@ -5,11 +5,7 @@
 //! one 250 ms after the last or at once when it fails (RFC 8305); the first to connect is used.
 //! Certificates are always verified (hardening C13).
 
-use super::{
-    fault::SendErrorKind,
-    options::ExtraRoots,
-    stream::{Stream, Tcp},
-};
+use super::{fault::SendErrorKind, options::ExtraRoots, stream::Stream};
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use rustls::{ClientConfig, RootCertStore, pki_types::ServerName};
 use std::{
@@ -84,7 +80,7 @@ impl Target {
                 race(&in_turn(addresses)).await?
             }
         };
-        let tcp = Tcp::new(socket);
+        let tcp = Stream::wire(socket);
         let Some((connector, name)) = &self.tls else {
             return Ok((Stream::Plain(tcp), Spoken::Http1));
         };

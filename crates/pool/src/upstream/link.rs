@@ -145,7 +145,7 @@ impl Link {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::stream::Tcp, *};
+    use super::*;
     use std::future::poll_fn;
     use tokio::{
         io::AsyncWriteExt,
@@ -156,7 +156,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (near, far) = tokio::join!(TcpStream::connect(address), listener.accept());
-        let stream = Stream::Plain(Tcp::new(near.unwrap()));
+        let stream = Stream::Plain(Stream::wire(near.unwrap()));
         let link = Link::new(stream, None, runtime::Handle::current().id());
         (link, far.unwrap().0)
     }
@@ -198,10 +198,10 @@ mod tests {
             } else {
                 drop(far);
             }
-            let Stream::Plain(tcp) = &link.wire.stream else {
+            let Stream::Plain(wire) = &link.wire.stream else {
                 panic!("not plain")
             };
-            tcp.wire.stream().readable().await.unwrap();
+            wire.stream().readable().await.unwrap();
             assert!(!link.is_usable());
         }
     }

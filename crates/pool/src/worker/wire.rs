@@ -1,17 +1,18 @@
 //! A TCP connection whose small writes wait for each other.
 //!
-//! A server's thread handles many requests in a round and then waits for the next ones. Where each of
-//! them writes as soon as it can, the kernel's way of a packet and the server's own code push each
-//! other out of the processor's caches with every request, and whoever is written to falls asleep
-//! between two writes and is woken for each. So a thread that says so ([`in_rounds`]) copies what is
-//! small, and writes what has gathered together: when a few are there, and at the latest before it
-//! waits ([`write_out`]). Nothing is written later than that, nothing overtakes, and what the other
-//! side does not take at once waits as it always did.
+//! A server's thread handles many requests in a row. Where each of them writes as soon as it can, the
+//! kernel's way of a packet and the server's own code push each other out of the processor's caches with
+//! every request, and whoever is written to falls asleep between two writes and is woken for each. So
+//! on a thread with [`Rounds`] what is small is copied, and what has gathered is written together: when a
+//! few connections have something, and at the latest when the tasks have run that were ready before the
+//! first of them wrote. Nothing overtakes, and what the other side does not take at once waits as it
+//! always did.
 
 use parking_lot::Mutex;
 use socket2::SockRef;
 use std::{
-    cell::{Cell, RefCell},
+    cell::RefCell,
+    convert::Infallible,
     io::{self, IoSlice},
     net::Shutdown,
     pin::Pin,
@@ -35,28 +36,84 @@ const MOST_WAITING: usize = 8;
 const MOST_BYTES: usize = 4 << 10;
 
 thread_local! {
-    static IN_ROUNDS: Cell<bool> = const { Cell::new(false) };
-    static WAITING: RefCell<Vec<Arc<Outbox>>> = const { RefCell::new(Vec::new()) };
+    static ROUND: RefCell<Round> = const { RefCell::new(Round { writer: None, waiting: Vec::new() }) };
 }
 
-/// From now on small writes of this thread's [`Wire`]s gather. Whoever says so must have the thread
-/// call [`write_out`] whenever it is about to wait, and when it ends.
-pub fn in_rounds() {
-    IN_ROUNDS.set(true);
+/// What has gathered on a thread.
+struct Round {
+    /// Writes it out. `None`: nothing gathers here.
+    writer: Option<Waker>,
+    waiting: Vec<Arc<Outbox>>,
+}
+
+/// Has small writes of this thread's [`Wire`]s gather for as long as it exists, and writes them. It never
+/// ends. A server spawns one on each of its runtimes of one thread; it is to be polled on no other.
+#[derive(Debug, Default)]
+#[must_use = "a future does nothing unless it is polled"]
+pub struct Rounds(());
+
+impl Rounds {
+    /// Nothing gathers before it is polled.
+    pub const fn new() -> Self {
+        Self(())
+    }
+}
+
+impl Future for Rounds {
+    type Output = Infallible;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Infallible> {
+        ROUND.with_borrow_mut(|round| {
+            let known = |writer: &Waker| writer.will_wake(cx.waker());
+            if !round.writer.as_ref().is_some_and(known) {
+                round.writer = Some(cx.waker().clone());
+            }
+        });
+        write_out();
+        Poll::Pending
+    }
+}
+
+impl Drop for Rounds {
+    fn drop(&mut self) {
+        // A thread that ends may have lost its round already.
+        let _ = ROUND.try_with(|round| round.borrow_mut().writer = None);
+        write_out();
+    }
 }
 
 /// Writes what has gathered on this thread.
-pub fn write_out() {
-    let mut waiting = WAITING.take();
+fn write_out() {
+    let taken = ROUND.try_with(|round| std::mem::take(&mut round.borrow_mut().waiting));
+    let Ok(mut waiting) = taken else { return };
     for outbox in waiting.drain(..) {
         outbox.write_out();
     }
     // Its room is used again, unless something gathered meanwhile.
-    WAITING.with_borrow_mut(|now| {
-        if now.is_empty() {
-            *now = waiting;
+    ROUND.with_borrow_mut(|round| {
+        if round.waiting.is_empty() {
+            round.waiting = waiting;
         }
     });
+}
+
+/// Whether what is written on this thread gathers.
+fn in_rounds() -> bool {
+    ROUND.with_borrow(|round| round.writer.is_some())
+}
+
+/// One more has something to write.
+fn gather(outbox: &Arc<Outbox>) {
+    let waiting = ROUND.with_borrow_mut(|round| {
+        round.waiting.push(Arc::clone(outbox));
+        if let (1, Some(writer)) = (round.waiting.len(), &round.writer) {
+            writer.wake_by_ref();
+        }
+        round.waiting.len()
+    });
+    if waiting >= MOST_WAITING {
+        write_out();
+    }
 }
 
 /// A TCP connection. Where its thread writes in rounds, a small write is taken at once and reaches the
@@ -66,6 +123,7 @@ pub struct Wire {
     read: OwnedReadHalf,
     outbox: Arc<Outbox>,
     gathers: bool,
+    wrote: bool,
 }
 
 /// The writing side, which a round reaches too.
@@ -101,12 +159,21 @@ impl Wire {
                 state: Mutex::default(),
             }),
             gathers: true,
+            wrote: false,
         }
     }
 
-    /// Whether small writes gather from now on; if not, each goes to the socket at once.
-    pub const fn gather(&mut self, gathers: bool) {
+    /// Something new begins: whether its small writes gather, or each goes to the socket at once. From
+    /// here on counts what [`Wire::wrote`] says.
+    pub const fn begin(&mut self, gathers: bool) {
         self.gathers = gathers;
+        self.wrote = false;
+    }
+
+    /// Whether a byte was written, or taken to be written, since [`Wire::begin`].
+    #[must_use]
+    pub const fn wrote(&self) -> bool {
+        self.wrote
     }
 
     /// The connection itself.
@@ -130,7 +197,7 @@ impl Wire {
         let mut state = outbox.state.lock();
         let total: usize = slices.iter().map(|slice| slice.len()).sum();
         let small = state.bytes.len().saturating_add(total) <= MOST_BYTES;
-        if self.gathers && small && total > 0 && IN_ROUNDS.get() && !self.is_stuck() {
+        if self.gathers && small && total > 0 && in_rounds() && !self.is_stuck() {
             for slice in slices {
                 state.bytes.extend_from_slice(slice);
             }
@@ -140,8 +207,8 @@ impl Wire {
             }
             let joins = !std::mem::replace(&mut state.queued, true);
             drop(state);
-            if joins && gather(outbox) >= MOST_WAITING {
-                write_out();
+            if joins {
+                gather(outbox);
             }
             return Poll::Ready(Ok(total));
         }
@@ -158,14 +225,6 @@ impl Wire {
             }
         }
     }
-}
-
-/// One more that waits; how many there are.
-fn gather(outbox: &Arc<Outbox>) -> usize {
-    WAITING.with_borrow_mut(|waiting| {
-        waiting.push(Arc::clone(outbox));
-        waiting.len()
-    })
 }
 
 impl Outbox {
@@ -248,7 +307,7 @@ impl AsyncWrite for Wire {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.poll_write_slices(cx, &[IoSlice::new(buf)])
+        self.poll_write_vectored(cx, &[IoSlice::new(buf)])
     }
 
     fn poll_write_vectored(
@@ -256,7 +315,10 @@ impl AsyncWrite for Wire {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.poll_write_slices(cx, bufs)
+        let this = self.get_mut();
+        let written = this.poll_write_slices(cx, bufs);
+        this.wrote |= matches!(written, Poll::Ready(Ok(1..)));
+        written
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -276,7 +338,7 @@ impl AsyncWrite for Wire {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::future::poll_fn;
+    use std::{future::poll_fn, sync::atomic::AtomicUsize, task::Wake};
     use tokio::{
         io::{AsyncReadExt, AsyncWriteExt},
         net::TcpListener,
@@ -289,6 +351,29 @@ mod tests {
         let near = near.unwrap();
         near.writable().await.unwrap();
         (Wire::new(near), far.unwrap().0)
+    }
+
+    /// Has writes gather on this thread, and hands over what writes them.
+    fn rounds() -> Pin<Box<Rounds>> {
+        let mut rounds = Box::pin(Rounds::new());
+        assert!(turn(&mut rounds).is_pending());
+        rounds
+    }
+
+    fn turn(rounds: &mut Pin<Box<Rounds>>) -> Poll<Infallible> {
+        rounds
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    /// Counts how often it is woken.
+    #[derive(Default)]
+    struct Bell(AtomicUsize);
+
+    impl Wake for Bell {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Relaxed);
+        }
     }
 
     async fn brings(far: &mut TcpStream, text: &str) {
@@ -312,25 +397,61 @@ mod tests {
 
     #[tokio::test]
     async fn small_writes_wait_for_the_round_and_keep_their_order() {
-        in_rounds();
+        let mut rounds = rounds();
         let (mut wire, mut far) = pair().await;
         wire.write_all(b"one ").await.unwrap();
         wire.write_all(b"two").await.unwrap();
         wire.flush().await.unwrap();
-        assert!(is_silent(&far));
-        write_out();
+        assert!(is_silent(&far) && wire.wrote());
+        assert!(turn(&mut rounds).is_pending());
         brings(&mut far, "one two").await;
         wire.write_all(b"three ").await.unwrap();
-        wire.gather(false);
+        wire.begin(false);
+        assert!(!wire.wrote());
         wire.write_all(b"four").await.unwrap();
         brings(&mut far, "three four").await;
-        write_out();
+        assert!(turn(&mut rounds).is_pending());
         assert!(is_silent(&far));
+        // Without rounds nothing waits any more, and what has waited is written.
+        wire.begin(true);
+        wire.write_all(b"five ").await.unwrap();
+        drop(rounds);
+        wire.write_all(b"six").await.unwrap();
+        brings(&mut far, "five six").await;
+    }
+
+    #[tokio::test]
+    async fn the_first_to_wait_calls_for_a_round() {
+        let bell = Arc::new(Bell::default());
+        let waker = Waker::from(Arc::clone(&bell));
+        let mut rounds = Box::pin(Rounds::new());
+        let mut cx = Context::from_waker(&waker);
+        assert!(rounds.as_mut().poll(&mut cx).is_pending());
+        let (mut one, _far) = pair().await;
+        let (mut two, _away) = pair().await;
+        for (times, wire) in [(1, &mut one), (1, &mut two)] {
+            wire.write_all(b"x").await.unwrap();
+            assert_eq!(bell.0.load(Relaxed), times);
+        }
+        assert!(rounds.as_mut().poll(&mut cx).is_pending());
+        one.write_all(b"x").await.unwrap();
+        assert_eq!(bell.0.load(Relaxed), 2);
+    }
+
+    #[tokio::test]
+    async fn a_task_writes_what_others_of_its_thread_left() {
+        let task = tokio::spawn(Rounds::new());
+        tokio::task::yield_now().await;
+        let (mut wire, mut far) = pair().await;
+        wire.write_all(b"one").await.unwrap();
+        assert!(is_silent(&far));
+        brings(&mut far, "one").await;
+        task.abort();
     }
 
     #[tokio::test]
     async fn a_round_is_over_when_enough_wait() {
-        in_rounds();
+        let _rounds = rounds();
         let mut pairs = Vec::new();
         for _ in 0..MOST_WAITING {
             pairs.push(pair().await);
@@ -346,7 +467,7 @@ mod tests {
 
     #[tokio::test]
     async fn nothing_is_lost_with_a_connection_that_is_dropped_or_closed() {
-        in_rounds();
+        let mut rounds = rounds();
         for closes in [true, false] {
             let (mut wire, mut far) = pair().await;
             wire.write_all(b"last words").await.unwrap();
@@ -354,7 +475,7 @@ mod tests {
                 wire.shutdown().await.unwrap();
             } else {
                 drop(wire);
-                write_out();
+                assert!(turn(&mut rounds).is_pending());
             }
             let mut text = String::new();
             far.read_to_string(&mut text).await.unwrap();
@@ -364,20 +485,23 @@ mod tests {
 
     #[tokio::test]
     async fn what_the_other_side_does_not_take_waits_and_its_writer_is_woken() {
-        in_rounds();
+        let mut rounds = rounds();
         let (mut wire, mut far) = pair().await;
         // The way is full.
-        wire.gather(false);
+        wire.begin(false);
         let full = [7; 64 << 10];
         let mut filled = 0;
         while let Some(Ok(written)) = futures_util::FutureExt::now_or_never(wire.write(&full)) {
             filled += written;
         }
-        wire.gather(true);
-        let written = poll_fn(|cx| Poll::Ready(Pin::new(&mut wire).poll_write(cx, b"end")));
-        assert!(matches!(written.await, Poll::Ready(Ok(3))));
-        write_out();
-        assert!(wire.is_stuck());
+        wire.begin(true);
+        let bell = Arc::new(Bell::default());
+        let waker = Waker::from(Arc::clone(&bell));
+        let written = Pin::new(&mut wire).poll_write(&mut Context::from_waker(&waker), b"end");
+        assert!(matches!(written, Poll::Ready(Ok(3))));
+        assert!(!wire.is_stuck() && bell.0.load(Relaxed) == 0);
+        assert!(turn(&mut rounds).is_pending());
+        assert!(wire.is_stuck() && bell.0.load(Relaxed) == 1);
         // Nothing overtakes it, and a flush waits for it.
         let (again, flushed) = poll_fn(|cx| {
             let again = Pin::new(&mut wire).poll_write(cx, b"?");
@@ -397,13 +521,13 @@ mod tests {
 
     #[tokio::test]
     async fn a_write_that_failed_in_its_round_is_told_to_whoever_writes_next() {
-        in_rounds();
+        let mut rounds = rounds();
         let (mut wire, far) = pair().await;
         SockRef::from(wire.stream())
             .shutdown(Shutdown::Write)
             .unwrap();
         wire.write_all(b"one").await.unwrap();
-        write_out();
+        assert!(turn(&mut rounds).is_pending());
         assert!(wire.is_stuck());
         let error = wire.write_all(b"two").await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
